@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# make			the module for the running kernel, and the command
+# make KDIR=...		the module for another kernel
+# make demo		an overloaded Apache in a VM, without and with synq
+# make check		everything that CI runs
+# make help		all targets
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+PREFIX ?= /usr/local
+YNL_SOURCE ?= $(shell scripts/kernel source 6.12)
+
+.PHONY: all module tools
+all: module tools
+
+module:
+	@test -e $(KDIR)/Makefile || { \
+		echo "no kernel headers at $(KDIR): install linux-headers-\$$(uname -r), or give KDIR=" >&2; \
+		exit 1; }
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+tools:
+	$(MAKE) -C tools/synq
+
+.PHONY: demo check check-all mutants unit ynl
+demo:
+	scripts/setup build test demo
+	bench/demo
+
+check:
+	scripts/check
+
+check-all:
+	scripts/check --all
+
+mutants:
+	scripts/mutants
+
+unit:
+	$(MAKE) -C module/test check
+	$(MAKE) -C tools/synq check
+
+# Regenerate what comes from Documentation/netlink/specs/synq.yaml
+ynl:
+	scripts/ynl-regen $(YNL_SOURCE)
+
+.PHONY: install clean help
+install: all
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
+	$(MAKE) -C tools/synq install PREFIX=$(PREFIX)
+
+clean:
+	-test -e $(KDIR)/Makefile && $(MAKE) -C $(KDIR) M=$(CURDIR) clean
+	$(MAKE) -C tools/synq clean
+	$(MAKE) -C module/test clean
+	$(MAKE) -C selftests clean
+	rm -rf out
+
+help:
+	@echo 'make [KDIR=DIR]   the module (for the running kernel) and the command'
+	@echo 'make demo         an overloaded Apache in a VM, without and with synq'
+	@echo '                  (FAST=1: 3 minutes instead of 10); out/demo.*'
+	@echo 'make check        everything that CI runs, in VMs of its own'
+	@echo 'make check-all    the same on more kernels'
+	@echo 'make unit         unit tests in user space'
+	@echo 'make mutants      breaks one mechanism at a time; each must be noticed'
+	@echo 'make ynl          regenerates the netlink code from the spec'
+	@echo 'make install      module, command, man page, completion (PREFIX=)'
+	@echo 'make clean'

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which class a client has: by the mark that nft or iptables gave its SYN, by
+ * the longest source prefix, as the host itself, or by default; in this order.
+ *
+ * One function serves the packet and the accept queue, so that a connection
+ * has the class that its SYN had.  What differs is only how each learns
+ * whether the client is the host itself: the packet by the interface it came
+ * in on, which no remote sender can choose; the request, which has passed the
+ * handshake, by its address.
+ *
+ * Any context, under rcu_read_lock().
+ */
+#include <linux/inetdevice.h>
+#include <net/addrconf.h>
+#include <net/inet_sock.h>
+#include <net/route.h>
+#include "classify.h"
+
+static const struct synq_class *class_of_mark(const struct synq_conf *conf,
+					      u32 bits)
+{
+	u8 i;
+
+	for (i = 0; i < conf->n_positions; i++) {
+		const struct synq_class *class = &conf->class[conf->order[i]];
+
+		if (class->mark_bits == bits)
+			return class;
+	}
+	return NULL;
+}
+
+/**
+ * synq_classify() - the class of a client
+ * @conf: snapshot
+ * @client: what is known of it
+ * @why: says what decided; may be NULL
+ *
+ * Mark bits that no class has decide nothing.
+ *
+ * Context: any; the caller keeps the snapshot
+ * Return: never NULL
+ */
+const struct synq_class *synq_classify(const struct synq_conf *conf,
+				       const struct synq_client *client,
+				       struct synq_why *why)
+{
+	const struct synq_class *class;
+	u32 bits = client->mark & conf->mark_mask;
+	u16 value;
+	u8 len = 0;
+
+	if (bits) {
+		class = class_of_mark(conf, bits);
+		if (class) {
+			if (why)
+				*why = (struct synq_why){ SYNQ_REASON_MARK, 0 };
+			return class;
+		}
+	}
+	value = synq_lpm_lookup(&conf->lpm[client->is_v6], client->addr, &len);
+	if (value) {
+		if (why)
+			*why = (struct synq_why){ SYNQ_REASON_MATCH, len };
+		return &conf->class[value - 1];
+	}
+	if (why)
+		*why = (struct synq_why){ client->is_local ?
+			SYNQ_REASON_LOCAL : SYNQ_REASON_DEFAULT, 0 };
+	return &conf->class[client->is_local ? SYNQ_SLOT_LOCAL :
+			    conf->default_slot];
+}
+
+/**
+ * synq_classify_is_local() - is an address one of the host's own?
+ * @net: network namespace
+ * @is_v6: @addr has 16 bytes
+ * @addr: network order
+ *
+ * Context: any
+ * Return: true if so
+ */
+bool synq_classify_is_local(struct net *net, bool is_v6, const void *addr)
+{
+	struct in6_addr in6;
+	__be32 in4;
+
+	if (is_v6) {
+		memcpy(&in6, addr, sizeof(in6));
+		return ipv6_addr_loopback(&in6) ||
+		       ipv6_chk_addr(net, &in6, NULL, 0);
+	}
+	memcpy(&in4, addr, sizeof(in4));
+	return inet_addr_type(net, in4) == RTN_LOCAL;
+}
+
+/**
+ * synq_classify_request() - the class of a connection that is being made
+ * @conf: snapshot
+ * @listener: socket that it came to
+ * @req: its request, before or in the accept queue
+ *
+ * The request has the mark of its SYN unless the listener has one of its own
+ * (SO_MARK), which then says nothing about the client.
+ *
+ * Context: any; the caller keeps the snapshot
+ * Return: never NULL
+ */
+const struct synq_class *synq_classify_request(const struct synq_conf *conf,
+					       const struct sock *listener,
+					       const struct request_sock *req)
+{
+	const struct inet_request_sock *ireq = inet_rsk(req);
+	struct synq_client client = {
+		.addr = &ireq->ir_rmt_addr,
+		.mark = READ_ONCE(listener->sk_mark) ? 0 : ireq->ir_mark,
+	};
+
+	/* The family is the listener's: it says nothing about the client. */
+	if (ireq->ireq_family == AF_INET6 &&
+	    !ipv6_addr_v4mapped(&ireq->ir_v6_rmt_addr)) {
+		client.addr = &ireq->ir_v6_rmt_addr;
+		client.is_v6 = true;
+	}
+	client.is_local = synq_classify_is_local(sock_net(listener),
+						 client.is_v6, client.addr);
+	return synq_classify(conf, &client, NULL);
+}

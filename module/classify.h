@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which class a client has.  See classify.c.
+ */
+#ifndef _SYNQ_CLASSIFY_H
+#define _SYNQ_CLASSIFY_H
+
+#include "conf.h"
+
+struct request_sock;
+struct sock;
+
+/**
+ * struct synq_client - what a client is classified by
+ * @addr: 4 or 16 bytes, network order
+ * @mark: of the packet, or of its request
+ * @is_v6: @addr has 16 bytes
+ * @is_local: the host itself
+ */
+struct synq_client {
+	const void *addr;
+	u32 mark;
+	bool is_v6;
+	bool is_local;
+};
+
+/**
+ * struct synq_why - why a client has its class
+ * @why: enum synq_reason
+ * @len: length of the prefix that matched, bits
+ */
+struct synq_why {
+	u8 why;
+	u8 len;
+};
+
+const struct synq_class *synq_classify(const struct synq_conf *conf,
+				       const struct synq_client *client,
+				       struct synq_why *why);
+const struct synq_class *synq_classify_request(const struct synq_conf *conf,
+					       const struct sock *listener,
+					       const struct request_sock *req);
+bool synq_classify_is_local(struct net *net, bool is_v6, const void *addr);
+
+#endif /* _SYNQ_CLASSIFY_H */

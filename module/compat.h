@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Differences between the supported kernels, Linux 6.1 to 7.3.  The only file
+ * that knows them.  Stable kernels backport changes of signatures, so nothing
+ * here asks for a version: module/Kbuild probes the headers and defines
+ * SYNQ_HAVE_* by feature.
+ */
+#ifndef _SYNQ_COMPAT_H
+#define _SYNQ_COMPAT_H
+
+#include <linux/version.h>
+#include <net/genetlink.h>
+#include <net/inet_hashtables.h>
+#include <net/inet6_hashtables.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "synq needs Linux 6.1 or later"
+#endif
+
+/*
+ * syn_recv_sock() got a seventh argument, opt_child_init, in 6.19 and in
+ * stable kernels: declare and forward "the rest" by these two.
+ */
+#ifdef SYNQ_HAVE_OPT_CHILD_INIT
+#define SYNQ_SYN_RECV_REST_DECL \
+	, void (*opt_child_init)(struct sock *newsk, const struct sock *sk)
+#define SYNQ_SYN_RECV_REST	, opt_child_init
+#else
+#define SYNQ_SYN_RECV_REST_DECL
+#define SYNQ_SYN_RECV_REST
+#endif
+
+/* The lookups lost their hash table argument in 6.18. */
+#ifdef SYNQ_HAVE_LOOKUP_HASHINFO
+#define SYNQ_HASHINFO(net)	(net)->ipv4.tcp_death_row.hashinfo,
+#else
+#define SYNQ_HASHINFO(net)
+#endif
+
+static inline struct sock *
+synq_lookup_listener4(struct net *net, __be32 saddr, __be16 sport,
+		      __be32 daddr, u16 hnum, int dif, int sdif)
+{
+	return __inet_lookup_listener(net, SYNQ_HASHINFO(net) NULL, 0, saddr,
+				      sport, daddr, hnum, dif, sdif);
+}
+
+static inline struct sock *
+synq_lookup_listener6(struct net *net, const struct in6_addr *saddr,
+		      __be16 sport, const struct in6_addr *daddr, u16 hnum,
+		      int dif, int sdif)
+{
+	return inet6_lookup_listener(net, SYNQ_HASHINFO(net) NULL, 0, saddr,
+				     sport, daddr, hnum, dif, sdif);
+}
+
+static inline struct sock *
+synq_lookup_established4(struct net *net, __be32 saddr, __be16 sport,
+			 __be32 daddr, u16 hnum, int dif, int sdif)
+{
+	return __inet_lookup_established(net, SYNQ_HASHINFO(net) saddr, sport,
+					 daddr, hnum, dif, sdif);
+}
+
+static inline struct sock *
+synq_lookup_established6(struct net *net, const struct in6_addr *saddr,
+			 __be16 sport, const struct in6_addr *daddr, u16 hnum,
+			 int dif, int sdif)
+{
+	return __inet6_lookup_established(net, SYNQ_HASHINFO(net) saddr, sport,
+					  daddr, hnum, dif, sdif);
+}
+
+/*
+ * struct genl_split_ops came in 6.2.  Where it is missing, the generated table
+ * is converted once, at module load, into the struct genl_ops of old.
+ */
+#ifdef SYNQ_HAVE_GENL_SPLIT_OPS
+#define SYNQ_GENL_OPS(table)	\
+	.split_ops = (table), .n_split_ops = ARRAY_SIZE(table)
+#define SYNQ_PRE_DOIT_OPS	const struct genl_split_ops
+
+static inline void synq_genl_ops_init(const struct genl_split_ops *split,
+				      size_t n)
+{
+}
+#else
+struct genl_split_ops {
+	int (*doit)(struct sk_buff *skb, struct genl_info *info);
+	int (*dumpit)(struct sk_buff *skb, struct netlink_callback *cb);
+	const struct nla_policy *policy;
+	unsigned int maxattr;
+	u8 cmd;
+	u8 internal_flags;
+	u8 flags;
+	u8 validate;
+};
+
+#define SYNQ_GENL_OPS_MAX	32
+extern struct genl_ops synq_genl_ops[SYNQ_GENL_OPS_MAX];	/* netlink.c */
+#define SYNQ_GENL_OPS(table)	\
+	.ops = synq_genl_ops, .n_ops = ARRAY_SIZE(table)
+#define SYNQ_PRE_DOIT_OPS	const struct genl_ops
+
+/* No operation of synq has both a do and a dump: one entry gives one. */
+static inline void synq_genl_ops_init(const struct genl_split_ops *split,
+				      size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n && i < SYNQ_GENL_OPS_MAX; i++) {
+		synq_genl_ops[i].cmd = split[i].cmd;
+		synq_genl_ops[i].doit = split[i].doit;
+		synq_genl_ops[i].dumpit = split[i].dumpit;
+		synq_genl_ops[i].policy = split[i].policy;
+		synq_genl_ops[i].maxattr = split[i].maxattr;
+		synq_genl_ops[i].flags = split[i].flags;
+		synq_genl_ops[i].validate = split[i].validate;
+	}
+}
+#endif
+
+/* Until 6.2 a policy could not point to a constant range. */
+#ifndef SYNQ_HAVE_NLA_CONST_RANGE
+#undef NLA_POLICY_FULL_RANGE
+#define NLA_POLICY_FULL_RANGE(tp, r) {				\
+	.type = NLA_ENSURE_UINT_OR_BINARY_TYPE(tp),		\
+	.validation_type = NLA_VALIDATE_RANGE_PTR,		\
+	.range = (struct netlink_range_validation *)(r),	\
+}
+#endif
+
+#endif /* _SYNQ_COMPAT_H */

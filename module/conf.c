@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The snapshot: an immutable configuration of one network namespace.
+ *
+ * draft.c edits a private one; this file completes it (what defaults mean, the
+ * order of service), publishes it by RCU and frees the old one.  Packets and
+ * socket callbacks read it under rcu_read_lock().
+ *
+ * What must follow a change elsewhere, hooks to register and sockets to leave,
+ * is done by observers: this file knows neither.
+ *
+ * All of it runs in process context under &synq_net.lock, except
+ * synq_conf_free(), which the RCU callback calls, too.
+ */
+#include <linux/bitops.h>
+#include <linux/mm.h>
+#include <linux/netlink.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "conf.h"
+
+#define RESERVE_FIRST	25	/* per cent, for the first class */
+#define BURST_MIN	8	/* a browser opens 6 connections at once */
+
+static BLOCKING_NOTIFIER_HEAD(observers);
+
+/**
+ * synq_conf_observe() - be called on every change of a configuration
+ * @nb: called with an enum synq_conf_event and a struct synq_conf_change,
+ *	under &synq_net.lock
+ *
+ * Context: process
+ * Return: 0
+ */
+int synq_conf_observe(struct notifier_block *nb)
+{
+	return blocking_notifier_chain_register(&observers, nb);
+}
+
+/**
+ * synq_conf_ignore() - undo synq_conf_observe()
+ * @nb: not called any more on return
+ *
+ * Context: process
+ */
+void synq_conf_ignore(struct notifier_block *nb)
+{
+	blocking_notifier_chain_unregister(&observers, nb);
+}
+
+static void init_builtin(struct synq_conf *conf, u8 slot, const char *name)
+{
+	strscpy(conf->class[slot].name, name, sizeof(conf->class[slot].name));
+}
+
+/**
+ * synq_conf_alloc() - an empty configuration, not published
+ *
+ * Context: process
+ * Return: NULL without memory; else to be given to synq_conf_free() or
+ * synq_conf_publish()
+ */
+struct synq_conf *synq_conf_alloc(void)
+{
+	struct synq_conf *conf = kvzalloc(sizeof(*conf), GFP_KERNEL_ACCOUNT);
+	u8 slot;
+
+	if (!conf)
+		return NULL;
+	synq_lpm_init(&conf->lpm[0], 32);
+	synq_lpm_init(&conf->lpm[1], 128);
+	for (slot = 0; slot < SYNQ_SLOTS; slot++)
+		conf->class[slot].slot = slot;
+	init_builtin(conf, SYNQ_SLOT_LOCAL, "local");
+	init_builtin(conf, SYNQ_SLOT_DEFAULT, "default");
+	return conf;
+}
+
+static int copy_lpm(struct synq_lpm *to, const struct synq_lpm *from)
+{
+	*to = *from;
+	to->capacity = from->used;
+	to->node = NULL;
+	if (!from->used)
+		return 0;
+	to->node = kvmalloc_array(from->used, sizeof(*to->node),
+				  GFP_KERNEL_ACCOUNT);
+	if (!to->node)
+		return -ENOMEM;
+	memcpy(to->node, from->node, array_size(from->used, sizeof(*to->node)));
+	return 0;
+}
+
+/**
+ * synq_conf_copy() - a private copy to be edited
+ * @conf: the snapshot, or NULL for an empty one
+ *
+ * Context: process
+ * Return: NULL without memory
+ */
+struct synq_conf *synq_conf_copy(const struct synq_conf *conf)
+{
+	struct synq_conf *copy;
+	unsigned int i;
+
+	if (!conf)
+		return synq_conf_alloc();
+	copy = kvmalloc(sizeof(*copy), GFP_KERNEL_ACCOUNT);
+	if (!copy)
+		return NULL;
+	*copy = *conf;
+	copy->lpm[0].node = NULL;
+	copy->lpm[1].node = NULL;
+	for (i = 0; i < copy->n_ports; i++)
+		synq_port_get(copy->port[i]);
+	if (copy_lpm(&copy->lpm[0], &conf->lpm[0]) ||
+	    copy_lpm(&copy->lpm[1], &conf->lpm[1])) {
+		synq_conf_free(copy);
+		return NULL;
+	}
+	return copy;
+}
+
+/**
+ * synq_conf_free() - free a configuration that no reader can see
+ * @conf: may be NULL
+ *
+ * Context: any
+ */
+void synq_conf_free(struct synq_conf *conf)
+{
+	unsigned int i;
+
+	if (!conf)
+		return;
+	for (i = 0; i < conf->n_ports; i++)
+		synq_port_put(conf->port[i]);
+	kvfree(conf->lpm[0].node);
+	kvfree(conf->lpm[1].node);
+	kvfree(conf);
+}
+
+static void free_rcu_cb(struct rcu_head *head)
+{
+	synq_conf_free(container_of(head, struct synq_conf, rcu));
+}
+
+/**
+ * synq_conf_is_empty() - is there nothing that was configured?
+ * @conf: not NULL
+ *
+ * Context: any
+ * Return: true if so
+ */
+bool synq_conf_is_empty(const struct synq_conf *conf)
+{
+	return !synq_conf_classes(conf) && !conf->n_ports &&
+	       !conf->lpm[0].prefixes && !conf->lpm[1].prefixes &&
+	       !conf->mark_mask;
+}
+
+/**
+ * synq_conf_classes() - number of configured classes, without the built-in
+ * @conf: not NULL
+ *
+ * Context: any
+ * Return: 0..SYNQ_CLASSES_MAX
+ */
+u32 synq_conf_classes(const struct synq_conf *conf)
+{
+	u32 n = 0;
+	u8 slot;
+
+	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++)
+		n += conf->class[slot].name[0] != '\0';
+	return n;
+}
+
+/**
+ * synq_conf_class_by_name() - a class, built-in ones included
+ * @conf: not NULL
+ * @name: of the class
+ *
+ * Context: any
+ * Return: NULL if there is none
+ */
+struct synq_class *synq_conf_class_by_name(struct synq_conf *conf,
+					   const char *name)
+{
+	u8 slot;
+
+	if (!*name)
+		return NULL;
+	for (slot = 0; slot < SYNQ_SLOTS; slot++)
+		if (!strcmp(conf->class[slot].name, name))
+			return &conf->class[slot];
+	return NULL;
+}
+
+/* Order of service: the host itself, the classes by priority, the rest. */
+static void put_in_order(struct synq_conf *conf)
+{
+	u8 n = 0, priority, slot;
+
+	conf->default_slot = SYNQ_SLOT_DEFAULT;
+	conf->order[n++] = SYNQ_SLOT_LOCAL;
+	for (priority = 0; priority <= SYNQ_PRIORITY_MAX; priority++) {
+		for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
+			const struct synq_class *class = &conf->class[slot];
+
+			if (!class->name[0] || class->priority != priority)
+				continue;
+			conf->order[n++] = slot;
+			if (class->is_default)
+				conf->default_slot = slot;
+		}
+	}
+	/* In use even beside a configured default: a match may name it. */
+	conf->order[n++] = SYNQ_SLOT_DEFAULT;
+	conf->n_positions = n;
+	while (n--)
+		conf->class[conf->order[n]].position = n;
+}
+
+static int give_reserves(struct synq_conf *conf, struct netlink_ext_ack *extack)
+{
+	unsigned int sum = 0;
+	u8 i;
+
+	for (i = 0; i < conf->n_positions; i++) {
+		struct synq_class *class = &conf->class[conf->order[i]];
+
+		class->reserve_effective = class->reserve_given ?
+			class->reserve :
+			i == 1 && class->slot >= SYNQ_SLOT_FIRST ?
+			RESERVE_FIRST : 0;
+		class->reserve_before = min_t(unsigned int, sum, 100);
+		sum += class->reserve_effective;
+	}
+	if (sum > SYNQ_RESERVE_MAX) {
+		NL_SET_ERR_MSG(extack, "the reserves of all classes exceed 75 %");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_marks(struct synq_conf *conf, const struct net *net,
+		       struct netlink_ext_ack *extack)
+{
+	u32 mask = conf->mark_mask;
+	unsigned int shift = mask ? __ffs(mask) : 0;
+	u8 i, j;
+
+	if (mask && !READ_ONCE(net->ipv4.sysctl_tcp_fwmark_accept)) {
+		/* Else the kernel forgets the mark of the SYN. */
+		NL_SET_ERR_MSG(extack, "mark needs net.ipv4.tcp_fwmark_accept=1");
+		return -EINVAL;
+	}
+	for (i = SYNQ_SLOT_FIRST; i < SYNQ_SLOTS; i++) {
+		struct synq_class *class = &conf->class[i];
+
+		class->mark_bits = 0;
+		if (!class->name[0] || !class->mark)
+			continue;
+		if (class->mark > mask >> shift) {
+			NL_SET_ERR_MSG(extack, "a class has a mark outside the mark mask");
+			return -EINVAL;
+		}
+		class->mark_bits = class->mark << shift;
+		for (j = SYNQ_SLOT_FIRST; j < i; j++)
+			if (conf->class[j].mark_bits == class->mark_bits) {
+				NL_SET_ERR_MSG(extack, "two classes have the same mark");
+				return -EINVAL;
+			}
+	}
+	return 0;
+}
+
+static int check_classes(const struct synq_conf *conf,
+			 struct netlink_ext_ack *extack)
+{
+	u32 priorities = 0;
+	bool have_default = false;
+	u8 slot;
+
+	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
+		const struct synq_class *class = &conf->class[slot];
+
+		if (!class->name[0])
+			continue;
+		if (priorities & BIT(class->priority)) {
+			NL_SET_ERR_MSG(extack, "two classes have the same priority");
+			return -EINVAL;
+		}
+		priorities |= BIT(class->priority);
+		if (class->is_default && have_default) {
+			NL_SET_ERR_MSG(extack, "two classes are the default");
+			return -EINVAL;
+		}
+		have_default |= class->is_default;
+		if (class->burst && !class->rate) {
+			NL_SET_ERR_MSG(extack, "burst without rate");
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static void set_bucket(struct synq_class *class)
+{
+	class->burst_effective = 0;
+	if (!class->rate)
+		return;
+	class->burst_effective = class->burst ?:
+		clamp_t(u32, class->rate / 2, BURST_MIN, SYNQ_BURST_MAX);
+	synq_tbf_init(&class->tbf, class->rate, class->burst_effective);
+}
+
+/**
+ * synq_conf_finish() - validate an edited configuration and fill in the rest
+ * @conf: not published
+ * @net: network namespace that it is for
+ * @extack: says why not
+ *
+ * Context: process
+ * Return: 0, or -EINVAL: the configuration is of no use
+ */
+int synq_conf_finish(struct synq_conf *conf, const struct net *net,
+		     struct netlink_ext_ack *extack)
+{
+	u8 slot;
+	int err;
+
+	err = check_classes(conf, extack);
+	if (err)
+		return err;
+	put_in_order(conf);
+	err = give_reserves(conf, extack);
+	if (err)
+		return err;
+	err = check_marks(conf, net, extack);
+	if (err)
+		return err;
+	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++)
+		set_bucket(&conf->class[slot]);
+	return 0;
+}
+
+/*
+ * A slot whose class has another name than before begins afresh: a full
+ * bucket, counters at zero.  A state of a bucket means nothing at another rate.
+ */
+static void reset_slots(struct synq_net *sn, const struct synq_conf *old,
+			const struct synq_conf *conf)
+{
+	unsigned int i;
+	u8 slot;
+
+	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
+		const struct synq_class *was = old ? &old->class[slot] : NULL;
+		const struct synq_class *is = &conf->class[slot];
+
+		if (!was || was->rate != is->rate || strcmp(was->name, is->name))
+			atomic64_set(&sn->tat[slot], 0);
+		if (was && !strcmp(was->name, is->name))
+			continue;
+		for (i = 0; i < conf->n_ports; i++)
+			synq_port_clear(conf->port[i], slot);
+	}
+}
+
+/**
+ * synq_conf_publish() - make a configuration the one in force
+ * @sn: network namespace
+ * @conf: finished, and the caller's to free on failure; NULL or empty: back
+ *	to the stock kernel
+ *
+ * Context: process, &synq_net.lock held
+ * Return: 0, or what an observer returned to SYNQ_CONF_PREPARE: nothing has
+ * changed
+ */
+int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf)
+{
+	struct synq_conf_change change = { .sn = sn };
+	struct synq_conf *old;
+	int err;
+
+	lockdep_assert_held(&sn->lock);
+	change.conf = conf && !synq_conf_is_empty(conf) ? conf : NULL;
+	err = blocking_notifier_call_chain(&observers, SYNQ_CONF_PREPARE,
+					   &change);
+	err = notifier_to_errno(err);
+	if (err)
+		return err;
+
+	/* No failure allowed after this point. */
+	old = rcu_dereference_protected(sn->conf, lockdep_is_held(&sn->lock));
+	if (conf) {
+		conf->generation = ++sn->generation;
+		reset_slots(sn, old, conf);
+	}
+	rcu_assign_pointer(sn->conf, change.conf ? conf : NULL);
+	blocking_notifier_call_chain(&observers, SYNQ_CONF_PUBLISHED, &change);
+	if (conf && !change.conf)
+		synq_conf_free(conf);
+	if (old)
+		call_rcu(&old->rcu, free_rcu_cb);
+	return 0;
+}
+
+/**
+ * synq_conf_exit() - the namespace or the module goes away
+ * @sn: network namespace
+ *
+ * The caller waits by rcu_barrier() before the module's text goes.
+ *
+ * Context: process
+ */
+void synq_conf_exit(struct synq_net *sn)
+{
+	mutex_lock(&sn->lock);
+	synq_conf_publish(sn, NULL);
+	mutex_unlock(&sn->lock);
+}
+
+/**
+ * synq_conf_set_bypass() - switch synq off or on, keeping its configuration
+ * @sn: network namespace
+ * @bypass: off
+ *
+ * Off, SYNs pass unjudged, every promotion passes and the accept queue is
+ * left as it grows: what is in it stays there.  Back on, what came meanwhile
+ * is an unplaced tail like any other.
+ *
+ * Context: process
+ */
+void synq_conf_set_bypass(struct synq_net *sn, bool bypass)
+{
+	/* Pairs with READ_ONCE in synq_conf_active(). */
+	WRITE_ONCE(sn->bypass, bypass);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The configuration of one network namespace, as packets see it.  See conf.c.
+ */
+#ifndef _SYNQ_CONF_H
+#define _SYNQ_CONF_H
+
+#include <linux/notifier.h>
+#include <linux/rcupdate.h>
+#include "lpm.h"
+#include "stats.h"
+#include "synq.h"
+#include "tbf.h"
+
+struct netlink_ext_ack;
+
+/**
+ * struct synq_class - the outcome of classification
+ * @name: unique, "" for a slot without a class
+ * @tbf: the bucket's parameters, set if @rate is not 0
+ * @rate: SYNs/second, 0: no limit
+ * @burst: SYNs, as given; 0: by default
+ * @burst_effective: SYNs, 0 without @rate
+ * @mark: value inside the mask, not shifted; 0: none
+ * @mark_bits: the same, shifted into the mask
+ * @matches: prefixes that name the class
+ * @slot: number of the class for life
+ * @position: place in the order of service, 0 first
+ * @priority: 0..15, of a configured class
+ * @reserve: per cent of the backlog, as given
+ * @reserve_given: @reserve counts, and not the default
+ * @reserve_effective: per cent of the backlog
+ * @reserve_before: per cent, all classes before this one together
+ * @excess: enum synq_excess
+ * @is_default: takes what nothing else matches
+ */
+struct synq_class {
+	char name[SYNQ_NAME_MAX + 1];
+	struct synq_tbf tbf;
+	u32 rate;
+	u32 burst;
+	u32 burst_effective;
+	u32 mark;
+	u32 mark_bits;
+	u32 matches;
+	u8 slot;
+	u8 position;
+	u8 priority;
+	u8 reserve;
+	bool reserve_given;
+	u8 reserve_effective;
+	u8 reserve_before;
+	u8 excess;
+	bool is_default;
+};
+
+/**
+ * struct synq_conf - a snapshot: immutable once published
+ * @rcu: freed after a grace period
+ * @generation: of the commit that published it
+ * @mark_mask: bits of the packet mark that carry a class, 0: none
+ * @n_positions: classes in use, built-in ones included
+ * @default_slot: of the class that takes the unmatched
+ * @order: slots by position
+ * @class: by slot
+ * @lpm: source prefixes, IPv4 and IPv6; the value is the slot plus one
+ * @n_ports: listeners
+ * @port: by ascending port number
+ */
+struct synq_conf {
+	struct rcu_head rcu;
+	u32 generation;
+	u32 mark_mask;
+	u8 n_positions;
+	u8 default_slot;
+	u8 order[SYNQ_SLOTS];
+	struct synq_class class[SYNQ_SLOTS];
+	struct synq_lpm lpm[2];
+	unsigned int n_ports;
+	struct synq_port *port[SYNQ_LISTENERS_MAX];
+};
+
+/* What a change of the configuration means to sockets and hooks. */
+enum synq_conf_event {
+	SYNQ_CONF_PREPARE,	/* about to be published; may be refused */
+	SYNQ_CONF_PUBLISHED,	/* packets see it; no failure allowed */
+};
+
+struct synq_conf_change {
+	struct synq_net *sn;
+	const struct synq_conf *conf;	/* the new one; NULL: unconfigured */
+};
+
+int synq_conf_observe(struct notifier_block *nb);
+void synq_conf_ignore(struct notifier_block *nb);
+
+struct synq_conf *synq_conf_alloc(void);
+struct synq_conf *synq_conf_copy(const struct synq_conf *conf);
+void synq_conf_free(struct synq_conf *conf);
+int synq_conf_finish(struct synq_conf *conf, const struct net *net,
+		     struct netlink_ext_ack *extack);
+int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf);
+void synq_conf_exit(struct synq_net *sn);
+void synq_conf_set_bypass(struct synq_net *sn, bool bypass);
+bool synq_conf_is_empty(const struct synq_conf *conf);
+u32 synq_conf_classes(const struct synq_conf *conf);
+struct synq_class *synq_conf_class_by_name(struct synq_conf *conf,
+					   const char *name);
+
+/**
+ * synq_conf_port() - the configured listener of a local port
+ * @conf: snapshot
+ * @port: host byte order
+ *
+ * Context: any; the caller keeps the snapshot
+ * Return: NULL if the port is nobody's business
+ */
+static inline struct synq_port *synq_conf_port(const struct synq_conf *conf,
+					       u16 port)
+{
+	unsigned int lo = 0, hi = conf->n_ports;
+
+	while (lo < hi) {
+		unsigned int mid = (lo + hi) / 2;
+
+		if (conf->port[mid]->port == port)
+			return conf->port[mid];
+		if (conf->port[mid]->port < port)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+/**
+ * synq_conf_active() - the snapshot to judge by now
+ * @sn: network namespace
+ *
+ * Context: rcu_read_lock()
+ * Return: NULL while unconfigured or switched off
+ */
+static inline const struct synq_conf *synq_conf_active(const struct synq_net *sn)
+{
+	/* Pairs with WRITE_ONCE in synq_conf_set_bypass(); no order needed. */
+	if (READ_ONCE(sn->bypass))
+		return NULL;
+	return rcu_dereference(sn->conf);
+}
+
+#endif /* _SYNQ_CONF_H */

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transactions: a draft is a private configuration that one netlink socket
+ * edits and then commits as a whole, or drops.
+ *
+ * Several may be open; the first to commit wins and the others, which began
+ * from an older generation, are refused: two writers cannot lose each other's
+ * work, and none can lock the others out.  A draft with a refused edit cannot
+ * be committed.
+ *
+ * Edits check what concerns them alone; what concerns all classes together
+ * (priorities, reserves, marks) is checked by synq_conf_finish() at commit.
+ *
+ * Process context, under &synq_net.lock.
+ */
+#include <linux/ctype.h>
+#include <linux/mm.h>
+#include <linux/netlink.h>
+#include <linux/slab.h>
+#include "draft.h"
+
+#define LPM_NODES_MIN	64
+#define LPM_NODES_MAX	(2 * SYNQ_MATCHES_MAX)
+
+static bool too_many(const struct synq_net *sn)
+{
+	const struct synq_draft *draft;
+	unsigned int n = 0;
+
+	list_for_each_entry(draft, &sn->drafts, list)
+		n++;
+	return n >= SYNQ_DRAFTS_MAX;
+}
+
+static const struct synq_conf *current_conf(struct synq_net *sn)
+{
+	return rcu_dereference_protected(sn->conf, lockdep_is_held(&sn->lock));
+}
+
+/**
+ * synq_draft_find() - the open draft of a netlink socket
+ * @sn: network namespace
+ * @portid: of the socket
+ *
+ * Context: &synq_net.lock held
+ * Return: NULL if there is none
+ */
+struct synq_draft *synq_draft_find(struct synq_net *sn, u32 portid)
+{
+	struct synq_draft *draft;
+
+	lockdep_assert_held(&sn->lock);
+	list_for_each_entry(draft, &sn->drafts, list)
+		if (draft->portid == portid)
+			return draft;
+	return NULL;
+}
+
+/**
+ * synq_draft_begin() - open a draft
+ * @sn: network namespace
+ * @portid: of the netlink socket that will own it
+ * @replace: begin empty, and not with a copy
+ * @expected: generation that the caller believes to be in force, or NULL
+ * @extack: says why not
+ *
+ * Context: &synq_net.lock held
+ * Return: 0; -ESTALE: @expected is not in force; -EBUSY: one is open for this
+ * socket, or too many; -ENOMEM
+ */
+int synq_draft_begin(struct synq_net *sn, u32 portid, bool replace,
+		     const u32 *expected, struct netlink_ext_ack *extack)
+{
+	struct synq_draft *draft;
+
+	if (expected && *expected != sn->generation) {
+		NL_SET_ERR_MSG(extack, "the configuration has changed meanwhile");
+		return -ESTALE;
+	}
+	if (synq_draft_find(sn, portid)) {
+		NL_SET_ERR_MSG(extack, "this socket has a transaction open");
+		return -EBUSY;
+	}
+	if (too_many(sn)) {
+		NL_SET_ERR_MSG(extack, "too many transactions are open");
+		return -EBUSY;
+	}
+	draft = kzalloc(sizeof(*draft), GFP_KERNEL_ACCOUNT);
+	if (!draft)
+		return -ENOMEM;
+	draft->conf = replace ? synq_conf_alloc() :
+				synq_conf_copy(current_conf(sn));
+	if (!draft->conf) {
+		kfree(draft);
+		return -ENOMEM;
+	}
+	draft->portid = portid;
+	draft->base = sn->generation;
+	list_add(&draft->list, &sn->drafts);
+	return 0;
+}
+
+static void drop(struct synq_draft *draft)
+{
+	list_del(&draft->list);
+	synq_conf_free(draft->conf);
+	kfree(draft);
+}
+
+/**
+ * synq_draft_commit() - publish a draft and close it
+ * @sn: network namespace
+ * @portid: of the netlink socket that owns it
+ * @changes: edits that the owner made, or NULL
+ * @extack: says why not
+ *
+ * Context: &synq_net.lock held
+ * Return: 0. Else the draft is closed all the same and nothing has changed:
+ * -ENOENT: none was open; -ESTALE: another commit came first; -ECANCELED: an
+ * edit was refused or did not arrive; -EINVAL: synq_conf_finish(); -ENOMEM
+ */
+int synq_draft_commit(struct synq_net *sn, u32 portid, const u32 *changes,
+		      struct netlink_ext_ack *extack)
+{
+	struct synq_draft *draft = synq_draft_find(sn, portid);
+	int err;
+
+	if (!draft) {
+		NL_SET_ERR_MSG(extack, "no transaction is open");
+		return -ENOENT;
+	}
+	if (draft->failed || (changes && *changes != draft->changes)) {
+		NL_SET_ERR_MSG(extack, "a change of this transaction was refused or lost");
+		err = -ECANCELED;
+	} else if (draft->base != sn->generation) {
+		NL_SET_ERR_MSG(extack, "the configuration has changed meanwhile");
+		err = -ESTALE;
+	} else {
+		err = synq_conf_finish(draft->conf, sn->net, extack);
+	}
+	if (!err)
+		err = synq_conf_publish(sn, draft->conf);
+	if (!err)
+		draft->conf = NULL;
+	drop(draft);
+	return err;
+}
+
+/**
+ * synq_draft_abort() - drop the draft of a netlink socket
+ * @sn: network namespace
+ * @portid: of the socket
+ *
+ * Context: &synq_net.lock held
+ * Return: 0, or -ENOENT: none was open
+ */
+int synq_draft_abort(struct synq_net *sn, u32 portid)
+{
+	struct synq_draft *draft = synq_draft_find(sn, portid);
+
+	if (!draft)
+		return -ENOENT;
+	drop(draft);
+	return 0;
+}
+
+/**
+ * synq_draft_abort_all() - the network namespace goes away
+ * @sn: its state
+ *
+ * Context: process
+ */
+void synq_draft_abort_all(struct synq_net *sn)
+{
+	struct synq_draft *draft, *next;
+
+	mutex_lock(&sn->lock);
+	list_for_each_entry_safe(draft, next, &sn->drafts, list)
+		drop(draft);
+	mutex_unlock(&sn->lock);
+}
+
+static bool name_is_valid(const char *name)
+{
+	const char *c;
+
+	if (!isalpha(*name))
+		return false;
+	for (c = name; *c; c++)
+		if (!isalnum(*c) && *c != '_' && *c != '-')
+			return false;
+	return true;
+}
+
+/*
+ * A class that is in force keeps its slot, and with it its bucket and its
+ * counters; a new one takes a slot that is not in use, rather one that is not
+ * in force either.
+ */
+static u8 slot_for(const struct synq_conf *now, const struct synq_conf *conf,
+		   const char *name)
+{
+	u8 slot, found = 0;
+
+	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
+		const char *was = now ? now->class[slot].name : "";
+
+		if (conf->class[slot].name[0])
+			continue;
+		if (!strcmp(was, name))
+			return slot;
+		if (!found || (now && now->class[found].name[0] && !*was))
+			found = slot;
+	}
+	return found;
+}
+
+static void apply_edit(struct synq_class *class,
+		       const struct synq_class_edit *edit)
+{
+	if (edit->has & BIT(SYNQ_CLASS_PRIORITY))
+		class->priority = edit->value[SYNQ_CLASS_PRIORITY];
+	if (edit->has & BIT(SYNQ_CLASS_DEFAULT))
+		class->is_default = edit->value[SYNQ_CLASS_DEFAULT];
+	if (edit->has & BIT(SYNQ_CLASS_MARK))
+		class->mark = edit->value[SYNQ_CLASS_MARK];
+	if (edit->has & BIT(SYNQ_CLASS_RESERVE)) {
+		class->reserve = edit->value[SYNQ_CLASS_RESERVE];
+		class->reserve_given = true;
+	}
+	if (edit->has & BIT(SYNQ_CLASS_RATE)) {
+		class->rate = edit->value[SYNQ_CLASS_RATE];
+		if (!class->rate)
+			class->burst = 0;
+	}
+	if (edit->has & BIT(SYNQ_CLASS_BURST))
+		class->burst = edit->value[SYNQ_CLASS_BURST];
+	if (edit->has & BIT(SYNQ_CLASS_EXCESS))
+		class->excess = edit->value[SYNQ_CLASS_EXCESS];
+}
+
+/**
+ * synq_draft_add_class() - add a class
+ * @sn: network namespace
+ * @conf: of a draft
+ * @edit: its name and what is given of it
+ * @extack: says why not
+ *
+ * Context: &synq_net.lock held
+ * Return: 0, -EINVAL, -EEXIST, or -ENOSPC
+ */
+int synq_draft_add_class(struct synq_net *sn, struct synq_conf *conf,
+			 const struct synq_class_edit *edit,
+			 struct netlink_ext_ack *extack)
+{
+	struct synq_class *class;
+	u8 slot;
+
+	if (!name_is_valid(edit->name)) {
+		NL_SET_ERR_MSG(extack, "not a class name: a letter, then letters, digits, - and _");
+		return -EINVAL;
+	}
+	if (!(edit->has & BIT(SYNQ_CLASS_PRIORITY))) {
+		NL_SET_ERR_MSG(extack, "a class needs a priority");
+		return -EINVAL;
+	}
+	if (synq_conf_class_by_name(conf, edit->name)) {
+		NL_SET_ERR_MSG(extack, "there is a class of this name");
+		return -EEXIST;
+	}
+	slot = slot_for(current_conf(sn), conf, edit->name);
+	if (!slot) {
+		NL_SET_ERR_MSG(extack, "there are 16 classes already");
+		return -ENOSPC;
+	}
+	class = &conf->class[slot];
+	*class = (struct synq_class){ .slot = slot };
+	strscpy(class->name, edit->name, sizeof(class->name));
+	apply_edit(class, edit);
+	return 0;
+}
+
+static struct synq_class *find_class(struct synq_conf *conf, const char *name,
+				     struct netlink_ext_ack *extack)
+{
+	struct synq_class *class = synq_conf_class_by_name(conf, name);
+
+	if (!class)
+		NL_SET_ERR_MSG(extack, "there is no class of this name");
+	return class;
+}
+
+/**
+ * synq_draft_set_class() - change what is given of a class
+ * @conf: of a draft
+ * @edit: its name and what is given
+ * @extack: says why not
+ *
+ * Context: &synq_net.lock held
+ * Return: 0, -ENOENT, or -EINVAL for a built-in class
+ */
+int synq_draft_set_class(struct synq_conf *conf,
+			 const struct synq_class_edit *edit,
+			 struct netlink_ext_ack *extack)
+{
+	struct synq_class *class = find_class(conf, edit->name, extack);
+
+	if (!class)
+		return -ENOENT;
+	if (class->slot < SYNQ_SLOT_FIRST) {
+		NL_SET_ERR_MSG(extack, "a built-in class cannot be changed");
+		return -EINVAL;
+	}
+	apply_edit(class, edit);
+	return 0;
+}
+
+/**
+ * synq_draft_del_class() - take a class out
+ * @conf: of a draft
+ * @name: of the class
+ * @extack: says why not
+ *
+ * Context: &synq_net.lock held
+ * Return: 0, -ENOENT, -EINVAL for a built-in class, or -EBUSY
+ */
+int synq_draft_del_class(struct synq_conf *conf, const char *name,
+			 struct netlink_ext_ack *extack)
+{
+	struct synq_class *class = find_class(conf, name, extack);
+
+	if (!class)
+		return -ENOENT;
+	if (class->slot < SYNQ_SLOT_FIRST) {
+		NL_SET_ERR_MSG(extack, "a built-in class cannot be deleted");
+		return -EINVAL;
+	}
+	if (class->matches) {
+		NL_SET_ERR_MSG(extack, "matches name this class");
+		return -EBUSY;
+	}
+	*class = (struct synq_class){ .slot = class->slot };
+	return 0;
+}
+
+static int make_room(struct synq_lpm *lpm, struct netlink_ext_ack *extack)
+{
+	struct synq_lpm_node *node;
+	u32 capacity;
+
+	if (synq_lpm_has_room(lpm))
+		return 0;
+	if (lpm->capacity >= LPM_NODES_MAX) {
+		NL_SET_ERR_MSG(extack, "there are too many matches");
+		return -ENOSPC;
+	}
+	capacity = clamp_t(u32, 2 * lpm->capacity, LPM_NODES_MIN,
+			   LPM_NODES_MAX);
+	node = kvmalloc_array(capacity, sizeof(*node), GFP_KERNEL_ACCOUNT);
+	if (!node)
+		return -ENOMEM;
+	if (lpm->used)
+		memcpy(node, lpm->node, array_size(lpm->used, sizeof(*node)));
+	kvfree(lpm->node);
+	lpm->node = node;
+	lpm->capacity = capacity;
+	return 0;
+}
+
+static u32 all_matches(const struct synq_conf *conf)
+{
+	return conf->lpm[0].prefixes + conf->lpm[1].prefixes;
+}
+
+/**
+ * synq_draft_put_match() - give a prefix a class
+ * @conf: of a draft
+ * @prefix: of the source
+ * @class: name
+ * @exists: the prefix has a class already; else it must have none
+ * @extack: says why not
+ *
+ * Context: &synq_net.lock held
+ * Return: 0, -ENOENT, -EEXIST, -EINVAL, -ENOSPC or -ENOMEM
+ */
+int synq_draft_put_match(struct synq_conf *conf,
+			 const struct synq_prefix *prefix, const char *class,
+			 bool exists, struct netlink_ext_ack *extack)
+{
+	struct synq_lpm *lpm = &conf->lpm[prefix->is_v6];
+	struct synq_class *c = find_class(conf, class, extack);
+	u16 was = synq_lpm_get(lpm, prefix->addr, prefix->len);
+	int err;
+
+	if (!c)
+		return -ENOENT;
+	if (exists && !was) {
+		NL_SET_ERR_MSG(extack, "there is no match for this prefix");
+		return -ENOENT;
+	}
+	if (!exists && all_matches(conf) >= SYNQ_MATCHES_MAX) {
+		NL_SET_ERR_MSG(extack, "there are too many matches");
+		return -ENOSPC;
+	}
+	err = make_room(lpm, extack);
+	if (!err)
+		err = synq_lpm_insert(lpm, prefix->addr, prefix->len,
+				      c->slot + 1, exists);
+	if (err == -EEXIST)
+		NL_SET_ERR_MSG(extack, "there is a match for this prefix");
+	if (err == -EINVAL)
+		NL_SET_ERR_MSG(extack, "not a prefix: too long, or host bits are set");
+	if (err)
+		return err;
+	c->matches++;
+	if (was)
+		conf->class[was - 1].matches--;
+	return 0;
+}
+
+/**
+ * synq_draft_del_match() - take a match out
+ * @conf: of a draft
+ * @prefix: of the source
+ * @extack: says why not
+ *
+ * Context: &synq_net.lock held
+ * Return: 0 or -ENOENT
+ */
+int synq_draft_del_match(struct synq_conf *conf,
+			 const struct synq_prefix *prefix,
+			 struct netlink_ext_ack *extack)
+{
+	struct synq_lpm *lpm = &conf->lpm[prefix->is_v6];
+	u16 was = synq_lpm_get(lpm, prefix->addr, prefix->len);
+
+	if (!was || synq_lpm_remove(lpm, prefix->addr, prefix->len)) {
+		NL_SET_ERR_MSG(extack, "there is no match for this prefix");
+		return -ENOENT;
+	}
+	conf->class[was - 1].matches--;
+	return 0;
+}
+
+/**
+ * synq_draft_add_port() - add a listener
+ * @sn: network namespace
+ * @conf: of a draft
+ * @port: host byte order
+ * @extack: says why not
+ *
+ * A listener that is in force keeps its counters.
+ *
+ * Context: &synq_net.lock held
+ * Return: 0, -EEXIST, -ENOSPC or -ENOMEM
+ */
+int synq_draft_add_port(struct synq_net *sn, struct synq_conf *conf, u16 port,
+			struct netlink_ext_ack *extack)
+{
+	const struct synq_conf *now = current_conf(sn);
+	struct synq_port *p;
+	unsigned int i;
+
+	if (synq_conf_port(conf, port)) {
+		NL_SET_ERR_MSG(extack, "there is a listener for this port");
+		return -EEXIST;
+	}
+	if (conf->n_ports == SYNQ_LISTENERS_MAX) {
+		NL_SET_ERR_MSG(extack, "there are 64 listeners already");
+		return -ENOSPC;
+	}
+	p = now ? synq_conf_port(now, port) : NULL;
+	if (p)
+		synq_port_get(p);
+	else
+		p = synq_port_alloc(port);
+	if (!p)
+		return -ENOMEM;
+	for (i = conf->n_ports; i && conf->port[i - 1]->port > port; i--)
+		conf->port[i] = conf->port[i - 1];
+	conf->port[i] = p;
+	conf->n_ports++;
+	return 0;
+}
+
+/**
+ * synq_draft_del_port() - take a listener out
+ * @conf: of a draft
+ * @port: host byte order
+ * @extack: says why not
+ *
+ * Context: &synq_net.lock held
+ * Return: 0 or -ENOENT
+ */
+int synq_draft_del_port(struct synq_conf *conf, u16 port,
+			struct netlink_ext_ack *extack)
+{
+	unsigned int i;
+
+	for (i = 0; i < conf->n_ports && conf->port[i]->port != port; i++)
+		;
+	if (i == conf->n_ports) {
+		NL_SET_ERR_MSG(extack, "there is no listener for this port");
+		return -ENOENT;
+	}
+	synq_port_put(conf->port[i]);
+	conf->n_ports--;
+	memmove(&conf->port[i], &conf->port[i + 1],
+		(conf->n_ports - i) * sizeof(conf->port[0]));
+	return 0;
+}

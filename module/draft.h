@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A configuration while it is edited, and the transaction that owns it.  See
+ * draft.c.
+ */
+#ifndef _SYNQ_DRAFT_H
+#define _SYNQ_DRAFT_H
+
+#include "conf.h"
+
+#define SYNQ_DRAFTS_MAX		8	/* open at once in a namespace */
+
+/**
+ * struct synq_draft - a transaction
+ * @list: of its network namespace
+ * @portid: of the netlink socket that owns it
+ * @base: generation that it began from
+ * @changes: edits made
+ * @failed: an edit was refused; the draft can only be dropped
+ * @conf: private
+ */
+struct synq_draft {
+	struct list_head list;
+	u32 portid;
+	u32 base;
+	u32 changes;
+	bool failed;
+	struct synq_conf *conf;
+};
+
+/* What can be given of a class. */
+enum synq_class_field {
+	SYNQ_CLASS_PRIORITY,
+	SYNQ_CLASS_DEFAULT,
+	SYNQ_CLASS_MARK,
+	SYNQ_CLASS_RESERVE,
+	SYNQ_CLASS_RATE,
+	SYNQ_CLASS_BURST,
+	SYNQ_CLASS_EXCESS,
+};
+
+/**
+ * struct synq_class_edit - what to change of a class
+ * @name: of the class
+ * @has: BIT() of each enum synq_class_field that is given
+ * @value: of those, within the ranges of the netlink policy
+ */
+struct synq_class_edit {
+	const char *name;
+	u32 has;
+	u32 value[SYNQ_CLASS_EXCESS + 1];
+};
+
+/**
+ * struct synq_prefix - a source prefix
+ * @addr: network order, host bits zero
+ * @is_v6: 16 bytes of @addr count, and not 4
+ * @len: bits
+ */
+struct synq_prefix {
+	u8 addr[16];
+	bool is_v6;
+	u8 len;
+};
+
+int synq_draft_begin(struct synq_net *sn, u32 portid, bool replace,
+		     const u32 *expected, struct netlink_ext_ack *extack);
+int synq_draft_commit(struct synq_net *sn, u32 portid, const u32 *changes,
+		      struct netlink_ext_ack *extack);
+int synq_draft_abort(struct synq_net *sn, u32 portid);
+void synq_draft_abort_all(struct synq_net *sn);
+struct synq_draft *synq_draft_find(struct synq_net *sn, u32 portid);
+
+int synq_draft_add_class(struct synq_net *sn, struct synq_conf *conf,
+			 const struct synq_class_edit *edit,
+			 struct netlink_ext_ack *extack);
+int synq_draft_set_class(struct synq_conf *conf,
+			 const struct synq_class_edit *edit,
+			 struct netlink_ext_ack *extack);
+int synq_draft_del_class(struct synq_conf *conf, const char *name,
+			 struct netlink_ext_ack *extack);
+int synq_draft_put_match(struct synq_conf *conf,
+			 const struct synq_prefix *prefix, const char *class,
+			 bool exists, struct netlink_ext_ack *extack);
+int synq_draft_del_match(struct synq_conf *conf,
+			 const struct synq_prefix *prefix,
+			 struct netlink_ext_ack *extack);
+int synq_draft_add_port(struct synq_net *sn, struct synq_conf *conf, u16 port,
+			struct netlink_ext_ack *extack);
+int synq_draft_del_port(struct synq_conf *conf, u16 port,
+			struct netlink_ext_ack *extack);
+
+#endif /* _SYNQ_DRAFT_H */

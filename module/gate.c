@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The gate: at the final ACK, may this connection be promoted from the SYN
+ * queue to the accept queue now?  admission.c knows whether its class has a
+ * slot; this file knows when having none must not matter, and counts.
+ *
+ * Called from the borrowed syn_recv_sock() of a listener (listener.c), in
+ * softirq, under rcu_read_lock(), for one request possibly on two CPUs at once.
+ */
+#include <net/inet_connection_sock.h>
+#include <net/tcp.h>
+#include "admission.h"
+#include "gate.h"
+
+/*
+ * A final ACK that joins a subflow to an MPTCP connection never uses the
+ * accept queue: its connection is already served.
+ */
+static bool is_mp_join(const struct sk_buff *skb)
+{
+	const struct tcphdr *th = tcp_hdr(skb);
+	const u8 *option = (const u8 *)(th + 1);
+	const u8 *end = (const u8 *)th + th->doff * 4;
+
+	while (option < end && *option != TCPOPT_EOL) {
+		if (*option == TCPOPT_NOP) {
+			option++;
+			continue;
+		}
+		if (end - option < 3 || option[1] < 2)
+			return false;
+		if (*option == TCPOPT_MPTCP)
+			return option[2] >> 4 == 1;
+		option += option[1];
+	}
+	return false;
+}
+
+/**
+ * synq_gate() - may a connection be promoted now?
+ * @record: of the listener
+ * @class: of the connection
+ * @sk: listener
+ * @skb: segment that completes the handshake
+ * @req: request to be promoted
+ * @final: how it asks
+ *
+ * While tcp_abort_on_overflow is set, which the kernel reads at each refusal,
+ * waiting would mean a reset: everything passes.
+ *
+ * Context: any, rcu_read_lock()
+ * Return: false, having counted, if it has to wait
+ */
+bool synq_gate(struct synq_record *record, const struct synq_class *class,
+	       const struct sock *sk, const struct sk_buff *skb,
+	       struct request_sock *req, enum synq_final final)
+{
+	struct synq_port *port = record->counters;
+
+	if (final != SYNQ_FINAL_ACK ||
+	    !synq_withheld_has(&record->withheld, req))
+		synq_handshakes_complete(&record->handshakes, sk);
+	if (synq_admission_promote(class, sk, final) || is_mp_join(skb))
+		return true;
+	if (READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow)) {
+		synq_count(port, class->slot, SYNQ_COUNT_GATE_BYPASSED);
+		return true;
+	}
+	switch (final) {
+	case SYNQ_FINAL_ACK:
+		synq_withheld_add(&record->withheld, port, class->slot, req);
+		break;
+	case SYNQ_FINAL_COOKIE:
+		synq_count(port, class->slot, SYNQ_COUNT_COOKIE_REFUSED);
+		break;
+	case SYNQ_FINAL_FASTOPEN:
+		synq_count(port, class->slot, SYNQ_COUNT_FASTOPEN_DECLINED);
+		break;
+	}
+	return false;
+}

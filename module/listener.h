@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Borrows the callbacks of listening sockets.  See listener.c.
+ */
+#ifndef _SYNQ_LISTENER_H
+#define _SYNQ_LISTENER_H
+
+#include "synq.h"
+
+int synq_listener_init(void);
+void synq_listener_exit(void);
+void synq_listener_net_init(struct synq_net *sn);
+void synq_listener_net_exit(struct synq_net *sn);
+
+#endif /* _SYNQ_LISTENER_H */

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * synq: module and network namespace life.  Everything starts in the order of
+ * what it depends on and stops in the reverse; nothing else is decided here.
+ *
+ * A namespace's state outlives whoever can reach it: .pre_exit takes the hooks
+ * and the configuration away and leaves the sockets, the core waits a grace
+ * period, .exit waits for the worker.
+ */
+#include <linux/module.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include "conf.h"
+#include "draft.h"
+#include "listener.h"
+#include "netlink.h"
+#include "syn_hook.h"
+#include "synq.h"
+
+static unsigned int net_id __read_mostly;
+
+/**
+ * synq_net() - the state of a network namespace
+ * @net: alive
+ *
+ * Context: any
+ * Return: never NULL
+ */
+struct synq_net *synq_net(const struct net *net)
+{
+	return net_generic(net, net_id);
+}
+
+static int __net_init net_init(struct net *net)
+{
+	struct synq_net *sn = synq_net(net);
+
+	sn->net = net;
+	mutex_init(&sn->lock);
+	spin_lock_init(&sn->wanted_lock);
+	INIT_LIST_HEAD(&sn->drafts);
+	synq_listener_net_init(sn);
+	return 0;
+}
+
+static void __net_exit net_pre_exit(struct net *net)
+{
+	synq_draft_abort_all(synq_net(net));
+	synq_conf_exit(synq_net(net));
+}
+
+static void __net_exit net_exit(struct net *net)
+{
+	synq_listener_net_exit(synq_net(net));
+}
+
+static struct pernet_operations net_ops = {
+	.init		= net_init,
+	.pre_exit	= net_pre_exit,
+	.exit		= net_exit,
+	.id		= &net_id,
+	.size		= sizeof(struct synq_net),
+};
+
+static int __init synq_init(void)
+{
+	int err;
+
+	err = synq_syn_hook_init();
+	if (err)
+		return err;
+	err = synq_listener_init();
+	if (err)
+		goto err_syn_hook;
+	err = register_pernet_subsys(&net_ops);
+	if (err)
+		goto err_listener;
+	err = synq_netlink_init();
+	if (err)
+		goto err_pernet;
+	return 0;
+
+err_pernet:
+	unregister_pernet_subsys(&net_ops);
+err_listener:
+	synq_listener_exit();
+err_syn_hook:
+	synq_syn_hook_exit();
+	return err;
+}
+
+static void __exit synq_exit(void)
+{
+	synq_netlink_exit();
+	unregister_pernet_subsys(&net_ops);
+	synq_listener_exit();
+	synq_syn_hook_exit();
+	rcu_barrier();	/* freed snapshots and records run our text */
+}
+
+module_init(synq_init);
+module_exit(synq_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("SYN policing and class-ordered accept queues");

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The dumps of the generic netlink family: classes, matches, listeners and
+ * counters of the configuration in force.
+ *
+ * Each message is made by one function, which leaves in cb->args where to go
+ * on and returns an error if there is no room for it.  If another
+ * configuration is published in mid-dump, the messages say so
+ * (NLM_F_DUMP_INTR), and the reader asks again.
+ *
+ * Process context; &synq_net.lock is held while a part of a dump is made.
+ */
+#include "conf.h"
+#include "compat.h"
+#include "netlink.h"
+#include "netlink_gen.h"
+
+struct dump {
+	struct sk_buff *skb;
+	struct netlink_callback *cb;
+	struct synq_net *sn;
+	const struct synq_conf *conf;
+};
+
+static void *dump_put(const struct dump *d, u8 cmd)
+{
+	void *head = genlmsg_put(d->skb, NETLINK_CB(d->cb->skb).portid,
+				 d->cb->nlh->nlmsg_seq, &synq_nl_family, NLM_F_MULTI,
+				 cmd);
+
+	if (head)
+		genl_dump_check_consistent(d->cb, head);
+	return head;
+}
+
+static int dump_end(const struct dump *d, void *head, int err)
+{
+	if (err) {
+		genlmsg_cancel(d->skb, head);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(d->skb, head);
+	return 0;
+}
+
+/* Calls @each until there is no room, or nothing more: it returns -ENOENT. */
+static int dump(struct sk_buff *skb, struct netlink_callback *cb,
+		int (*each)(struct dump *d))
+{
+	struct net *net = sock_net(skb->sk);
+	struct dump d = { .skb = skb, .cb = cb, .sn = synq_net(net) };
+	int err = synq_nl_permitted(net, cb->extack);
+
+	if (err)
+		return err;
+	mutex_lock(&d.sn->lock);
+	d.conf = rcu_dereference_protected(d.sn->conf,
+					   lockdep_is_held(&d.sn->lock));
+	cb->seq = d.sn->generation + 1;	/* 0 would switch the check off */
+	while (d.conf && !err)
+		err = each(&d);
+	mutex_unlock(&d.sn->lock);
+	return err == -EMSGSIZE && !skb->len ? err : skb->len;
+}
+
+static int put_class(struct sk_buff *skb, const struct synq_conf *conf,
+		     const struct synq_class *class)
+{
+	bool builtin = class->slot < SYNQ_SLOT_FIRST;
+
+	return nla_put_string(skb, SYNQ_A_CLASS_NAME, class->name) ||
+	       (!builtin &&
+		nla_put_u8(skb, SYNQ_A_CLASS_PRIORITY, class->priority)) ||
+	       nla_put_u8(skb, SYNQ_A_CLASS_DEFAULT,
+			  conf->default_slot == class->slot) ||
+	       (class->mark &&
+		nla_put_u32(skb, SYNQ_A_CLASS_MARK, class->mark)) ||
+	       (class->reserve_given &&
+		nla_put_u8(skb, SYNQ_A_CLASS_RESERVE, class->reserve)) ||
+	       (class->rate &&
+		nla_put_u32(skb, SYNQ_A_CLASS_RATE, class->rate)) ||
+	       (class->burst &&
+		nla_put_u32(skb, SYNQ_A_CLASS_BURST, class->burst)) ||
+	       nla_put_u8(skb, SYNQ_A_CLASS_EXCESS, class->excess) ||
+	       nla_put_u8(skb, SYNQ_A_CLASS_RESERVE_EFFECTIVE,
+			  class->reserve_effective) ||
+	       nla_put_u32(skb, SYNQ_A_CLASS_BURST_EFFECTIVE,
+			   class->burst_effective) ||
+	       nla_put_u8(skb, SYNQ_A_CLASS_BUILTIN, builtin) ||
+	       nla_put_u32(skb, SYNQ_A_CLASS_MATCHES, class->matches);
+}
+
+static int dump_class(struct dump *d)
+{
+	const struct synq_class *class;
+	void *head;
+	int err;
+
+	if (d->cb->args[0] >= d->conf->n_positions)
+		return -ENOENT;
+	class = &d->conf->class[d->conf->order[d->cb->args[0]]];
+	head = dump_put(d, SYNQ_CMD_CLASS_GET);
+	if (!head)
+		return -EMSGSIZE;
+	err = dump_end(d, head, put_class(d->skb, d->conf, class));
+	if (!err)
+		d->cb->args[0]++;
+	return err;
+}
+
+int synq_nl_class_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump(skb, cb, dump_class);
+}
+
+static int put_match_attrs(struct sk_buff *skb, const struct synq_conf *conf,
+			   const struct synq_lpm_node *node, bool is_v6)
+{
+	return nla_put(skb, SYNQ_A_MATCH_SOURCE, is_v6 ? 16 : 4, node->key) ||
+	       nla_put_u8(skb, SYNQ_A_MATCH_LENGTH, node->len) ||
+	       nla_put_string(skb, SYNQ_A_MATCH_CLASS,
+			      conf->class[node->value - 1].name);
+}
+
+/* args[1]: of IPv6? */
+static int dump_match(struct dump *d)
+{
+	const struct synq_lpm_node *node;
+	unsigned long is_v6 = d->cb->args[1];
+	u32 next;
+	void *head;
+	int err;
+
+	next = synq_lpm_walk(&d->conf->lpm[is_v6], d->cb->args[0], &node);
+	if (!next) {
+		if (is_v6)
+			return -ENOENT;
+		d->cb->args[0] = 0;
+		d->cb->args[1] = 1;
+		return 0;
+	}
+	head = dump_put(d, SYNQ_CMD_MATCH_GET);
+	if (!head)
+		return -EMSGSIZE;
+	err = dump_end(d, head,
+		       put_match_attrs(d->skb, d->conf, node, is_v6));
+	if (!err)
+		d->cb->args[0] = next;
+	return err;
+}
+
+int synq_nl_match_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump(skb, cb, dump_match);
+}
+
+static int dump_listener(struct dump *d)
+{
+	const struct synq_port *port;
+	void *head;
+	int err;
+
+	if (d->cb->args[0] >= d->conf->n_ports)
+		return -ENOENT;
+	port = d->conf->port[d->cb->args[0]];
+	head = dump_put(d, SYNQ_CMD_LISTENER_GET);
+	if (!head)
+		return -EMSGSIZE;
+	err = nla_put_u16(d->skb, SYNQ_A_LISTENER_PORT, port->port) ||
+	      nla_put_u32(d->skb, SYNQ_A_LISTENER_SOCKETS,
+			  atomic_read(&port->sockets));
+	err = dump_end(d, head, err);
+	if (!err)
+		d->cb->args[0]++;
+	return err;
+}
+
+int synq_nl_listener_get_dumpit(struct sk_buff *skb,
+				struct netlink_callback *cb)
+{
+	return dump(skb, cb, dump_listener);
+}
+
+static int put_counters(struct sk_buff *skb, const struct synq_port *port,
+			u8 slot)
+{
+	/* All but the pending, which is what the others leave over. */
+	static const u8 attr[SYNQ_COUNTERS] = {
+		[SYNQ_COUNT_SEEN] = SYNQ_A_COUNTERS_SEEN,
+		[SYNQ_COUNT_ADMITTED] = SYNQ_A_COUNTERS_ADMITTED,
+		[SYNQ_COUNT_EXCESS_DROPPED] = SYNQ_A_COUNTERS_EXCESS_DROPPED,
+		[SYNQ_COUNT_EXCESS_PASSED] = SYNQ_A_COUNTERS_EXCESS_PASSED,
+		[SYNQ_COUNT_QUEUE_REFUSED] = SYNQ_A_COUNTERS_QUEUE_REFUSED,
+		[SYNQ_COUNT_PROMOTED] = SYNQ_A_COUNTERS_PROMOTED,
+		[SYNQ_COUNT_WITHHELD] = SYNQ_A_COUNTERS_WITHHELD,
+		[SYNQ_COUNT_WITHHELD_COMPLETED] =
+			SYNQ_A_COUNTERS_WITHHELD_COMPLETED,
+		[SYNQ_COUNT_WITHHELD_EXPIRED] =
+			SYNQ_A_COUNTERS_WITHHELD_EXPIRED,
+		[SYNQ_COUNT_COOKIE_REFUSED] = SYNQ_A_COUNTERS_COOKIE_REFUSED,
+		[SYNQ_COUNT_FASTOPEN_DECLINED] =
+			SYNQ_A_COUNTERS_FASTOPEN_DECLINED,
+		[SYNQ_COUNT_GATE_BYPASSED] = SYNQ_A_COUNTERS_GATE_BYPASSED,
+		[SYNQ_COUNT_PLACED] = SYNQ_A_COUNTERS_PLACED,
+		[SYNQ_COUNT_MOVED] = SYNQ_A_COUNTERS_MOVED,
+	};
+	u64 sum[SYNQ_COUNTERS], done;
+	struct nlattr *nest;
+	int i;
+
+	/* Read what ends a withholding first, so that none is missed. */
+	for (i = SYNQ_COUNTERS - 1; i >= 0; i--)
+		sum[i] = synq_port_sum(port, slot, i);
+	nest = nla_nest_start(skb, SYNQ_A_STATS_COUNTERS);
+	if (!nest)
+		return -EMSGSIZE;
+	for (i = 0; i < SYNQ_COUNTERS; i++)
+		if (synq_nl_put_u64(skb, attr[i], sum[i]))
+			return -EMSGSIZE;
+	done = sum[SYNQ_COUNT_WITHHELD_COMPLETED] +
+	       sum[SYNQ_COUNT_WITHHELD_EXPIRED];
+	if (synq_nl_put_u64(skb, SYNQ_A_COUNTERS_WITHHELD_PENDING,
+			    sum[SYNQ_COUNT_WITHHELD] > done ?
+			    sum[SYNQ_COUNT_WITHHELD] - done : 0))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+/* args[0]: listener, args[1]: position of the class */
+static int dump_stats(struct dump *d)
+{
+	const struct synq_class *class;
+	const struct synq_port *port;
+	void *head;
+	int err;
+
+	if (d->cb->args[1] >= d->conf->n_positions) {
+		d->cb->args[0]++;
+		d->cb->args[1] = 0;
+	}
+	if (d->cb->args[0] >= d->conf->n_ports)
+		return -ENOENT;
+	port = d->conf->port[d->cb->args[0]];
+	class = &d->conf->class[d->conf->order[d->cb->args[1]]];
+	head = dump_put(d, SYNQ_CMD_STATS_GET);
+	if (!head)
+		return -EMSGSIZE;
+	err = nla_put_u16(d->skb, SYNQ_A_STATS_PORT, port->port) ||
+	      nla_put_string(d->skb, SYNQ_A_STATS_CLASS, class->name) ||
+	      put_counters(d->skb, port, class->slot);
+	err = dump_end(d, head, err);
+	if (!err)
+		d->cb->args[1]++;
+	return err;
+}
+
+int synq_nl_stats_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump(skb, cb, dump_stats);
+}

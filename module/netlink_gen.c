@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause)
+/* Do not edit directly, auto-generated from: */
+/*	Documentation/netlink/specs/synq.yaml */
+/* YNL-GEN kernel source */
+
+#include <net/netlink.h>
+#include <net/genetlink.h>
+
+#include "netlink_gen.h"
+
+#include <uapi/linux/synq.h>
+
+/* Integer value ranges */
+static const struct netlink_range_validation synq_a_class_rate_range = {
+	.max	= SYNQ_RATE_MAX,
+};
+
+static const struct netlink_range_validation synq_a_class_burst_range = {
+	.min	= 1ULL,
+	.max	= SYNQ_BURST_MAX,
+};
+
+/* SYNQ_CMD_CONF_BEGIN - do */
+static const struct nla_policy synq_conf_begin_nl_policy[SYNQ_A_CONF_REPLACE + 1] = {
+	[SYNQ_A_CONF_GENERATION] = { .type = NLA_U32, },
+	[SYNQ_A_CONF_REPLACE] = { .type = NLA_FLAG, },
+};
+
+/* SYNQ_CMD_CONF_COMMIT - do */
+static const struct nla_policy synq_conf_commit_nl_policy[SYNQ_A_CONF_CHANGES + 1] = {
+	[SYNQ_A_CONF_CHANGES] = { .type = NLA_U32, },
+};
+
+/* SYNQ_CMD_CONF_SET - do */
+static const struct nla_policy synq_conf_set_nl_policy[SYNQ_A_CONF_MARK_MASK + 1] = {
+	[SYNQ_A_CONF_MARK_MASK] = { .type = NLA_U32, },
+};
+
+/* SYNQ_CMD_BYPASS_SET - do */
+static const struct nla_policy synq_bypass_set_nl_policy[SYNQ_A_CONF_BYPASS + 1] = {
+	[SYNQ_A_CONF_BYPASS] = NLA_POLICY_MAX(NLA_U8, 1),
+};
+
+/* SYNQ_CMD_CLASS_ADD - do */
+static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_EXCESS + 1] = {
+	[SYNQ_A_CLASS_NAME] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
+	[SYNQ_A_CLASS_PRIORITY] = NLA_POLICY_MAX(NLA_U8, SYNQ_PRIORITY_MAX),
+	[SYNQ_A_CLASS_DEFAULT] = NLA_POLICY_MAX(NLA_U8, 1),
+	[SYNQ_A_CLASS_MARK] = { .type = NLA_U32, },
+	[SYNQ_A_CLASS_RESERVE] = NLA_POLICY_MAX(NLA_U8, SYNQ_RESERVE_MAX),
+	[SYNQ_A_CLASS_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_rate_range),
+	[SYNQ_A_CLASS_BURST] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_burst_range),
+	[SYNQ_A_CLASS_EXCESS] = NLA_POLICY_MAX(NLA_U8, 1),
+};
+
+/* SYNQ_CMD_CLASS_SET - do */
+static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_EXCESS + 1] = {
+	[SYNQ_A_CLASS_NAME] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
+	[SYNQ_A_CLASS_PRIORITY] = NLA_POLICY_MAX(NLA_U8, SYNQ_PRIORITY_MAX),
+	[SYNQ_A_CLASS_DEFAULT] = NLA_POLICY_MAX(NLA_U8, 1),
+	[SYNQ_A_CLASS_MARK] = { .type = NLA_U32, },
+	[SYNQ_A_CLASS_RESERVE] = NLA_POLICY_MAX(NLA_U8, SYNQ_RESERVE_MAX),
+	[SYNQ_A_CLASS_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_rate_range),
+	[SYNQ_A_CLASS_BURST] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_burst_range),
+	[SYNQ_A_CLASS_EXCESS] = NLA_POLICY_MAX(NLA_U8, 1),
+};
+
+/* SYNQ_CMD_CLASS_DEL - do */
+static const struct nla_policy synq_class_del_nl_policy[SYNQ_A_CLASS_NAME + 1] = {
+	[SYNQ_A_CLASS_NAME] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
+};
+
+/* SYNQ_CMD_MATCH_ADD - do */
+static const struct nla_policy synq_match_add_nl_policy[SYNQ_A_MATCH_CLASS + 1] = {
+	[SYNQ_A_MATCH_SOURCE] = { .type = NLA_BINARY, },
+	[SYNQ_A_MATCH_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
+	[SYNQ_A_MATCH_CLASS] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
+};
+
+/* SYNQ_CMD_MATCH_SET - do */
+static const struct nla_policy synq_match_set_nl_policy[SYNQ_A_MATCH_CLASS + 1] = {
+	[SYNQ_A_MATCH_SOURCE] = { .type = NLA_BINARY, },
+	[SYNQ_A_MATCH_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
+	[SYNQ_A_MATCH_CLASS] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
+};
+
+/* SYNQ_CMD_MATCH_DEL - do */
+static const struct nla_policy synq_match_del_nl_policy[SYNQ_A_MATCH_LENGTH + 1] = {
+	[SYNQ_A_MATCH_SOURCE] = { .type = NLA_BINARY, },
+	[SYNQ_A_MATCH_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
+};
+
+/* SYNQ_CMD_LISTENER_ADD - do */
+static const struct nla_policy synq_listener_add_nl_policy[SYNQ_A_LISTENER_PORT + 1] = {
+	[SYNQ_A_LISTENER_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+};
+
+/* SYNQ_CMD_LISTENER_DEL - do */
+static const struct nla_policy synq_listener_del_nl_policy[SYNQ_A_LISTENER_PORT + 1] = {
+	[SYNQ_A_LISTENER_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+};
+
+/* SYNQ_CMD_CLASSIFY - do */
+static const struct nla_policy synq_classify_nl_policy[SYNQ_A_QUERY_MARK + 1] = {
+	[SYNQ_A_QUERY_SOURCE] = { .type = NLA_BINARY, },
+	[SYNQ_A_QUERY_MARK] = { .type = NLA_U32, },
+};
+
+/* Ops table for synq */
+const struct genl_split_ops synq_nl_ops[19] = {
+	{
+		.cmd	= SYNQ_CMD_CONF_GET,
+		.doit	= synq_nl_conf_get_doit,
+		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_CONF_BEGIN,
+		.doit		= synq_nl_conf_begin_doit,
+		.policy		= synq_conf_begin_nl_policy,
+		.maxattr	= SYNQ_A_CONF_REPLACE,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_CONF_COMMIT,
+		.doit		= synq_nl_conf_commit_doit,
+		.policy		= synq_conf_commit_nl_policy,
+		.maxattr	= SYNQ_A_CONF_CHANGES,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= SYNQ_CMD_CONF_ABORT,
+		.doit	= synq_nl_conf_abort_doit,
+		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_CONF_SET,
+		.doit		= synq_nl_conf_set_doit,
+		.policy		= synq_conf_set_nl_policy,
+		.maxattr	= SYNQ_A_CONF_MARK_MASK,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_BYPASS_SET,
+		.doit		= synq_nl_bypass_set_doit,
+		.policy		= synq_bypass_set_nl_policy,
+		.maxattr	= SYNQ_A_CONF_BYPASS,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_CLASS_ADD,
+		.doit		= synq_nl_class_add_doit,
+		.policy		= synq_class_add_nl_policy,
+		.maxattr	= SYNQ_A_CLASS_EXCESS,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_CLASS_SET,
+		.doit		= synq_nl_class_set_doit,
+		.policy		= synq_class_set_nl_policy,
+		.maxattr	= SYNQ_A_CLASS_EXCESS,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_CLASS_DEL,
+		.doit		= synq_nl_class_del_doit,
+		.policy		= synq_class_del_nl_policy,
+		.maxattr	= SYNQ_A_CLASS_NAME,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= SYNQ_CMD_CLASS_GET,
+		.dumpit	= synq_nl_class_get_dumpit,
+		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= SYNQ_CMD_MATCH_ADD,
+		.doit		= synq_nl_match_add_doit,
+		.policy		= synq_match_add_nl_policy,
+		.maxattr	= SYNQ_A_MATCH_CLASS,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_MATCH_SET,
+		.doit		= synq_nl_match_set_doit,
+		.policy		= synq_match_set_nl_policy,
+		.maxattr	= SYNQ_A_MATCH_CLASS,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_MATCH_DEL,
+		.doit		= synq_nl_match_del_doit,
+		.policy		= synq_match_del_nl_policy,
+		.maxattr	= SYNQ_A_MATCH_LENGTH,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= SYNQ_CMD_MATCH_GET,
+		.dumpit	= synq_nl_match_get_dumpit,
+		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= SYNQ_CMD_LISTENER_ADD,
+		.doit		= synq_nl_listener_add_doit,
+		.policy		= synq_listener_add_nl_policy,
+		.maxattr	= SYNQ_A_LISTENER_PORT,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_LISTENER_DEL,
+		.doit		= synq_nl_listener_del_doit,
+		.policy		= synq_listener_del_nl_policy,
+		.maxattr	= SYNQ_A_LISTENER_PORT,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= SYNQ_CMD_LISTENER_GET,
+		.dumpit	= synq_nl_listener_get_dumpit,
+		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd	= SYNQ_CMD_STATS_GET,
+		.dumpit	= synq_nl_stats_get_dumpit,
+		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= SYNQ_CMD_CLASSIFY,
+		.doit		= synq_nl_classify_doit,
+		.policy		= synq_classify_nl_policy,
+		.maxattr	= SYNQ_A_QUERY_MARK,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+};

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Records of managed listening sockets: found by the address of the socket,
+ * from packets and socket callbacks, under rcu_read_lock().
+ *
+ * A record holds no reference to its socket, since that would keep the socket
+ * and its network namespace for ever: nothing tells us that a listener was
+ * closed.  Instead listener.c chains the socket's destructor, which takes the
+ * record out of the hash before the memory goes.  So: as long as a record is
+ * hashed, and its destructor chained, its socket is memory that may be read
+ * under synq_record_lock.
+ *
+ * Also here: the list of sockets seen by the packet hook that wait to be
+ * managed.  The hook runs in softirq and must not attach (grace periods), so it
+ * leaves a referenced socket and wakes the worker of listener.c.
+ */
+#include <linux/slab.h>
+#include <net/inet_sock.h>
+#include <net/sock.h>
+#include "record.h"
+
+DEFINE_HASHTABLE(synq_records, SYNQ_RECORD_BITS);
+DEFINE_SPINLOCK(synq_record_lock);
+
+/**
+ * synq_record_alloc() - a record for a socket, not yet hashed
+ * @sn: network namespace of the socket
+ * @sk: listening socket
+ * @counters: of its port
+ *
+ * Context: process
+ * Return: NULL without memory
+ */
+struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
+				      struct synq_port *counters)
+{
+	struct synq_record *record = kzalloc(sizeof(*record),
+					     GFP_KERNEL_ACCOUNT);
+
+	if (!record)
+		return NULL;
+	record->sk = sk;
+	record->sn = sn;
+	synq_port_get(counters);
+	record->counters = counters;
+	synq_handshakes_init(&record->handshakes);
+	synq_withheld_init(&record->withheld);
+	return record;
+}
+
+static void free_rcu_cb(struct rcu_head *head)
+{
+	struct synq_record *record = container_of(head, struct synq_record,
+						  rcu);
+
+	synq_port_put(record->counters);
+	kfree(record);
+}
+
+/**
+ * synq_record_free() - free a record after a grace period
+ * @record: not hashed
+ *
+ * Context: any
+ */
+void synq_record_free(struct synq_record *record)
+{
+	synq_withheld_clear(&record->withheld, record->counters);
+	call_rcu(&record->rcu, free_rcu_cb);
+}
+
+/**
+ * synq_record_hash() - let a record be found
+ * @record: complete
+ *
+ * Context: synq_record_lock held
+ */
+void synq_record_hash(struct synq_record *record)
+{
+	lockdep_assert_held(&synq_record_lock);
+	hash_add_rcu(synq_records, &record->node, (unsigned long)record->sk);
+	atomic_inc(&record->sn->sockets);
+	atomic_inc(&record->counters->sockets);
+}
+
+/**
+ * synq_record_unhash() - new callers find it no more
+ * @record: hashed
+ *
+ * Context: synq_record_lock held
+ */
+void synq_record_unhash(struct synq_record *record)
+{
+	lockdep_assert_held(&synq_record_lock);
+	hash_del_rcu(&record->node);
+	atomic_dec(&record->sn->sockets);
+	atomic_dec(&record->counters->sockets);
+}
+
+/**
+ * synq_record_find() - the record of a socket
+ * @sk: any socket
+ *
+ * Context: rcu_read_lock() or synq_record_lock
+ * Return: NULL if the socket is not managed
+ */
+struct synq_record *synq_record_find(const struct sock *sk)
+{
+	struct synq_record *record;
+
+	hash_for_each_possible_rcu(synq_records, record, node,
+				   (unsigned long)sk,
+				   lockdep_is_held(&synq_record_lock))
+		if (record->sk == sk)
+			return record;
+	return NULL;
+}
+
+/**
+ * synq_record_want() - a listener was seen that should be managed
+ * @sn: network namespace
+ * @sk: found by a lookup in this RCU section
+ *
+ * If there are too many at once, a later SYN asks again.
+ *
+ * Context: any, rcu_read_lock()
+ */
+void synq_record_want(struct synq_net *sn, struct sock *sk)
+{
+	bool queued = false;
+	unsigned int i;
+
+	spin_lock_bh(&sn->wanted_lock);
+	for (i = 0; i < sn->n_wanted; i++)
+		if (sn->wanted[i] == sk)
+			goto out;
+	if (sn->n_wanted < SYNQ_WANTED_MAX &&
+	    refcount_inc_not_zero(&sk->sk_refcnt)) {
+		sn->wanted[sn->n_wanted++] = sk;
+		queued = true;
+	}
+out:
+	spin_unlock_bh(&sn->wanted_lock);
+	if (queued)
+		schedule_work(&sn->attach_work);
+}
+
+/**
+ * synq_record_wanted() - take the list of sockets to be managed
+ * @sn: network namespace
+ * @sks: room for SYNQ_WANTED_MAX; each comes with a reference
+ *
+ * Context: process
+ * Return: their number
+ */
+unsigned int synq_record_wanted(struct synq_net *sn, struct sock **sks)
+{
+	unsigned int n;
+
+	spin_lock_bh(&sn->wanted_lock);
+	n = sn->n_wanted;
+	memcpy(sks, sn->wanted, n * sizeof(*sks));
+	sn->n_wanted = 0;
+	spin_unlock_bh(&sn->wanted_lock);
+	return n;
+}

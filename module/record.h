@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The record of a managed listening socket, and how to find it.  See record.c.
+ */
+#ifndef _SYNQ_RECORD_H
+#define _SYNQ_RECORD_H
+
+#include <linux/hashtable.h>
+#include <linux/rcupdate.h>
+#include "acceptq.h"
+#include "admission.h"
+#include "synq.h"
+
+struct synq_ops;
+
+/**
+ * struct synq_record - what synq keeps for one listening socket
+ * @node: in the hash of records
+ * @rcu: freed after a grace period
+ * @sk: the socket; no reference: its destructor takes the record out
+ * @sn: its network namespace
+ * @counters: of the port, with a reference
+ * @ops: its icsk_af_ops of before, and the copy with the gate (listener.c)
+ * @data_ready: its sk_data_ready of before
+ * @destruct: its sk_destruct of before
+ * @leave: of those that one detach takes leave of (attach mutex)
+ * @leaving: a detach has begun: pass everything through
+ * @pinned: another owner sits on top; holds a reference to the module
+ * @acceptq: protected by the queue's rskq_lock
+ * @handshakes: of any CPU
+ * @withheld: has a lock of its own
+ */
+struct synq_record {
+	/* read mostly */
+	struct hlist_node node;
+	struct sock *sk;
+	struct synq_net *sn;
+	struct synq_port *counters;
+	const struct synq_ops *ops;
+	void (*data_ready)(struct sock *sk);
+	void (*destruct)(struct sock *sk);
+	struct list_head leave;
+	bool leaving;
+	unsigned long pinned;	/* bit 0 */
+
+	/* written on each connection */
+	struct synq_acceptq acceptq ____cacheline_aligned_in_smp;
+
+	/* written on each SYN and each final ACK */
+	struct synq_handshakes handshakes;
+
+	/* written while overloaded */
+	struct synq_withheld withheld;
+
+	struct rcu_head rcu;
+};
+
+#define SYNQ_RECORD_BITS	8
+
+/* Readers are under RCU; the lock is for writers, and for walks. */
+extern struct hlist_head synq_records[1 << SYNQ_RECORD_BITS];
+extern spinlock_t synq_record_lock;
+
+struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
+				      struct synq_port *counters);
+void synq_record_free(struct synq_record *record);
+void synq_record_hash(struct synq_record *record);
+void synq_record_unhash(struct synq_record *record);
+struct synq_record *synq_record_find(const struct sock *sk);
+
+void synq_record_want(struct synq_net *sn, struct sock *sk);
+unsigned int synq_record_wanted(struct synq_net *sn, struct sock **sks);
+
+#endif /* _SYNQ_RECORD_H */

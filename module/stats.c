@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters of a configured listener, by class and CPU.
+ *
+ * They belong to the configured port and not to a socket or a snapshot: a
+ * server that restarts and a configuration that is replaced go on counting.
+ * A class keeps its slot, and so its counters, as long as a class of its name
+ * is configured.
+ *
+ * Writers are packets and socket callbacks, on any CPU, without a lock; readers
+ * are dumps.  A sum taken while SYNs arrive is a moment's, not a snapshot.
+ */
+#include <linux/slab.h>
+#include "stats.h"
+
+/**
+ * synq_port_alloc() - counters for a port, all zero
+ * @port: local TCP port, host byte order
+ *
+ * Context: process
+ * Return: one reference, or NULL without memory
+ */
+struct synq_port *synq_port_alloc(u16 port)
+{
+	struct synq_port *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
+
+	if (!p)
+		return NULL;
+	p->counters = alloc_percpu_gfp(struct synq_counters, GFP_KERNEL_ACCOUNT);
+	if (!p->counters) {
+		kfree(p);
+		return NULL;
+	}
+	refcount_set(&p->refs, 1);
+	p->port = port;
+	return p;
+}
+
+/**
+ * synq_port_get() - take another reference
+ * @port: held by the caller
+ *
+ * Context: any
+ */
+void synq_port_get(struct synq_port *port)
+{
+	refcount_inc(&port->refs);
+}
+
+/**
+ * synq_port_put() - give a reference back
+ * @port: may be gone afterwards
+ *
+ * A snapshot gives its references back after its grace period, so a reader
+ * that found the port in it is done.
+ *
+ * Context: any
+ */
+void synq_port_put(struct synq_port *port)
+{
+	if (!refcount_dec_and_test(&port->refs))
+		return;
+	free_percpu(port->counters);
+	kfree(port);
+}
+
+/**
+ * synq_port_sum() - a counter, over all CPUs
+ * @port: the listener
+ * @slot: of the class
+ * @counter: which
+ *
+ * Context: process
+ * Return: number of events
+ */
+u64 synq_port_sum(const struct synq_port *port, u8 slot,
+		  enum synq_counter counter)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(port->counters,
+					     cpu)->n[slot][counter]);
+	return sum;
+}
+
+/**
+ * synq_port_clear() - a slot changes hands: its counters begin at zero
+ * @port: the listener
+ * @slot: of the class
+ *
+ * Packets that still see the old snapshot may add a few to the new class.
+ *
+ * Context: process
+ */
+void synq_port_clear(struct synq_port *port, u8 slot)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		memset(per_cpu_ptr(port->counters, cpu)->n[slot], 0,
+		       sizeof(port->counters->n[slot]));
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What every file of synq may know: limits, verdicts, counters and the state
+ * of one network namespace.  Each section of struct synq_net names the file
+ * that owns it.
+ *
+ * DOC: locks, outermost first
+ *
+ * &synq_net.lock (mutex)	configuration: drafts, publishing, hooks
+ * attach mutex (listener.c)	attaching to and detaching from sockets
+ * socket lock			of a listener, while attaching
+ * record lock (record.c, BH)	hash of records
+ * sk_callback_lock (BH)	of a listener, while its callbacks are written
+ * child's slock (BH)		held by the kernel around sk_data_ready
+ * rskq_lock (BH)		of a listener: its accept queue and our tails
+ * &synq_withheld.lock (BH)	withheld requests of one listener
+ *
+ * Packets, and the callbacks that the kernel calls on a listener, run under
+ * rcu_read_lock() and take none but the last two.
+ */
+#ifndef _SYNQ_H
+#define _SYNQ_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+#include <uapi/linux/synq.h>
+
+/* Classes have a slot for life, and a position in the order of service. */
+#define SYNQ_SLOT_LOCAL		0	/* the host itself */
+#define SYNQ_SLOT_DEFAULT	1	/* built in; used without a default */
+#define SYNQ_SLOT_FIRST		2
+#define SYNQ_SLOTS		(SYNQ_SLOT_FIRST + SYNQ_CLASSES_MAX)
+
+/**
+ * enum synq_verdict - what becomes of a SYN
+ * @SYNQ_VERDICT_ADMIT: within its rate, and its class has room
+ * @SYNQ_VERDICT_EXCESS_DROP: over the rate of its class; dropped
+ * @SYNQ_VERDICT_EXCESS_PASS: over the rate of its class; left to the stock
+ *	kernel
+ * @SYNQ_VERDICT_QUEUE_REFUSE: its class's part of the queues is full; dropped,
+ *	as the stock kernel drops when the whole queue is full
+ */
+enum synq_verdict {
+	SYNQ_VERDICT_ADMIT,
+	SYNQ_VERDICT_EXCESS_DROP,
+	SYNQ_VERDICT_EXCESS_PASS,
+	SYNQ_VERDICT_QUEUE_REFUSE,
+};
+
+/*
+ * Counted for each pair of listener and class.
+ *
+ * The meaning of each is in Documentation/netlink/specs/synq.yaml, attribute
+ * set "counters".  SYNQ_COUNT_SEEN is the sum of the next four.
+ */
+enum synq_counter {
+	SYNQ_COUNT_SEEN,
+	SYNQ_COUNT_ADMITTED,
+	SYNQ_COUNT_EXCESS_DROPPED,
+	SYNQ_COUNT_EXCESS_PASSED,
+	SYNQ_COUNT_QUEUE_REFUSED,
+	SYNQ_COUNT_PROMOTED,
+	SYNQ_COUNT_WITHHELD,
+	SYNQ_COUNT_WITHHELD_COMPLETED,
+	SYNQ_COUNT_WITHHELD_EXPIRED,
+	SYNQ_COUNT_COOKIE_REFUSED,
+	SYNQ_COUNT_FASTOPEN_DECLINED,
+	SYNQ_COUNT_GATE_BYPASSED,
+	SYNQ_COUNT_PLACED,
+	SYNQ_COUNT_MOVED,
+	SYNQ_COUNTERS
+};
+
+struct synq_conf;
+
+#define SYNQ_WANTED_MAX		16
+
+/*
+ * synq in one network namespace.
+ *
+ * Freed by the pernet core after .exit; whoever reaches it from a packet or a
+ * socket callback is done by then, see main.c.
+ */
+struct synq_net {
+	/* read on every SYN and every promotion */
+	struct synq_conf __rcu *conf;	/* conf.c; NULL: unconfigured */
+	bool bypass;			/* conf.c */
+
+	/* written on every policed SYN */
+	atomic64_t tat[SYNQ_SLOTS];	/* policer.c: token bucket of a slot */
+
+	/* seldom */
+	struct net *net;
+	struct mutex lock;		/* protects next 3 fields */
+	u32 generation;			/* conf.c: of @conf; 0 at first */
+	struct list_head drafts;	/* draft.c */
+	bool hooked;			/* syn_hook.c */
+
+	atomic_t sockets;		/* record.c: managed sockets */
+	atomic64_t fragments;		/* syn_hook.c */
+	atomic64_t no_listener;		/* syn_hook.c */
+	atomic64_t attach_failed;	/* listener.c */
+	atomic64_t foreign_owner;	/* listener.c */
+
+	spinlock_t wanted_lock;		/* record.c: protects next 2 fields */
+	unsigned int n_wanted;
+	struct sock *wanted[SYNQ_WANTED_MAX];	/* each with a reference */
+	struct work_struct attach_work;	/* set up by listener.c */
+};
+
+struct synq_net *synq_net(const struct net *net);	/* main.c */
+
+#endif /* _SYNQ_H */

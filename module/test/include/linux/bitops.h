@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the L1 files need of the kernel's header, for user-space tests. */
+#ifndef _SYNQ_TEST_LINUX_BITOPS_H
+#define _SYNQ_TEST_LINUX_BITOPS_H
+
+#include <linux/types.h>
+
+/* Number of the topmost bit set, counted from 1; 0 if there is none. */
+static inline int fls64(u64 x)
+{
+	return x ? 64 - __builtin_clzll(x) : 0;
+}
+
+#endif /* _SYNQ_TEST_LINUX_BITOPS_H */

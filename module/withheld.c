@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The account of withheld requests: half-open ones whose promotion the gate
+ * put off.  They complete when the client's data or the kernel's SYN-ACK is
+ * sent again, or they expire.
+ *
+ * Nothing tells synq that a half-open request was dropped.  A withheld one is
+ * therefore tagged (acceptq.c) with the second in which that first happened,
+ * and counted by second and class; what is left of a second after the longest
+ * time that SYN-ACKs are repeated has expired.  withheld = completed + expired
+ * + pending, always; pending may be too high for a while, never too low, and
+ * is bounded by the length of the SYN queue where it is used.
+ *
+ * The tag is taken off before a request is promoted, since the child inherits
+ * the field as its socket cookie.
+ *
+ * Called in softirq or process context, under rcu_read_lock().
+ */
+#include <linux/ktime.h>
+#include <net/inet_sock.h>
+#include <net/request_sock.h>
+#include "acceptq.h"
+#include "withheld.h"
+
+static u32 seconds(void)
+{
+	return ktime_get_seconds();
+}
+
+/**
+ * synq_withheld_init() - an empty account
+ * @withheld: zero
+ *
+ * Context: any
+ */
+void synq_withheld_init(struct synq_withheld *withheld)
+{
+	spin_lock_init(&withheld->lock);
+	withheld->id = synq_tag_new_id();
+	withheld->now = seconds();
+}
+
+/* Take everything of one second out, as expired. */
+static void expire(struct synq_withheld *withheld, struct synq_port *port,
+		   u32 second)
+{
+	u16 *pending = withheld->pending[second % SYNQ_WITHHELD_SECONDS];
+	u8 slot;
+
+	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
+		if (!pending[slot])
+			continue;
+		if (port)
+			synq_count_add(port, slot, SYNQ_COUNT_WITHHELD_EXPIRED,
+				       pending[slot]);
+		WRITE_ONCE(withheld->total, withheld->total - pending[slot]);
+		pending[slot] = 0;
+	}
+}
+
+/* Make room for the present second. */
+static void advance(struct synq_withheld *withheld, struct synq_port *port)
+{
+	u32 now = seconds();
+	u32 steps = min_t(u32, now - withheld->now, SYNQ_WITHHELD_SECONDS);
+
+	lockdep_assert_held(&withheld->lock);
+	while (steps)
+		expire(withheld, port, now - --steps);
+	withheld->now = now;
+}
+
+/**
+ * synq_withheld_clear() - the listener goes, or another configuration comes
+ * @withheld: the account
+ * @port: where to count, or NULL if its counters are gone
+ *
+ * Context: any
+ */
+void synq_withheld_clear(struct synq_withheld *withheld,
+			 struct synq_port *port)
+{
+	u32 second;
+
+	spin_lock_bh(&withheld->lock);
+	for (second = 0; second < SYNQ_WITHHELD_SECONDS; second++)
+		expire(withheld, port, second);
+	/* Tags of before are nobody's. */
+	withheld->id = synq_tag_new_id();
+	spin_unlock_bh(&withheld->lock);
+}
+
+/**
+ * synq_withheld_add() - count a request that stays half open
+ * @withheld: account of the listener
+ * @port: where to count
+ * @slot: of its class
+ * @req: in the SYN queue
+ *
+ * Counts a request once, however often it is withheld.
+ *
+ * Context: any
+ */
+void synq_withheld_add(struct synq_withheld *withheld, struct synq_port *port,
+		       u8 slot, struct request_sock *req)
+{
+	atomic64_t *word = &inet_rsk(req)->ir_cookie;
+	u16 *pending;
+	u64 tag;
+
+	spin_lock_bh(&withheld->lock);
+	advance(withheld, port);
+	if (synq_tag_is(atomic64_read(word), withheld->id))
+		goto out;
+	tag = synq_tag(withheld->id, withheld->now % SYNQ_WITHHELD_SECONDS);
+	pending = &withheld->pending[synq_tag_low(tag)][slot];
+	if (*pending == U16_MAX)
+		goto out;
+	atomic64_set(word, tag);
+	(*pending)++;
+	WRITE_ONCE(withheld->total, withheld->total + 1);
+	synq_count(port, slot, SYNQ_COUNT_WITHHELD);
+out:
+	spin_unlock_bh(&withheld->lock);
+}
+
+/**
+ * synq_withheld_has() - was a request put off before?
+ * @withheld: account of the listener
+ * @req: in the SYN queue
+ *
+ * Context: any
+ * Return: true if so
+ */
+bool synq_withheld_has(const struct synq_withheld *withheld,
+		       const struct request_sock *req)
+{
+	return synq_tag_is(atomic64_read(&inet_rsk(req)->ir_cookie),
+			   READ_ONCE(withheld->id));
+}
+
+/**
+ * synq_withheld_claim() - a request is about to be promoted
+ * @withheld: account of the listener
+ * @req: its tag is taken off, for the child inherits the field as its cookie
+ *
+ * Context: any
+ * Return: the tag, to be given to synq_withheld_settle(), or 0 if the request
+ * was never withheld
+ */
+u64 synq_withheld_claim(const struct synq_withheld *withheld,
+			struct request_sock *req)
+{
+	atomic64_t *word = &inet_rsk(req)->ir_cookie;
+	u64 tag = atomic64_read(word);
+
+	/* Pairs with nothing: another CPU may promote the same request. */
+	if (!synq_tag_is(tag, READ_ONCE(withheld->id)))
+		return 0;
+	return atomic64_cmpxchg(word, tag, 0) == tag ? tag : 0;
+}
+
+/**
+ * synq_withheld_settle() - the outcome of a claim
+ * @withheld: account of the listener
+ * @port: where to count
+ * @slot: of the class
+ * @req: still half open unless @promoted
+ * @claim: what synq_withheld_claim() returned, not 0
+ * @promoted: it was
+ *
+ * A request that the kernel could not promote after all gets its tag back. If
+ * another CPU was faster with it, its second expires and counts it there.
+ *
+ * Context: any
+ */
+void synq_withheld_settle(struct synq_withheld *withheld,
+			  struct synq_port *port, u8 slot,
+			  struct request_sock *req, u64 claim, bool promoted)
+{
+	u16 *pending;
+
+	if (!promoted) {
+		atomic64_cmpxchg(&inet_rsk(req)->ir_cookie, 0, claim);
+		return;
+	}
+	spin_lock_bh(&withheld->lock);
+	advance(withheld, port);
+	pending = &withheld->pending[synq_tag_low(claim)][slot];
+	if (synq_tag_is(claim, withheld->id) && *pending) {
+		(*pending)--;
+		WRITE_ONCE(withheld->total, withheld->total - 1);
+		synq_count(port, slot, SYNQ_COUNT_WITHHELD_COMPLETED);
+	}
+	spin_unlock_bh(&withheld->lock);
+}
