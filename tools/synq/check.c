@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The rules that a configuration as a whole must obey.
+ *
+ * Of two classes that cannot both stand, the one written later is refused:
+ * its line is named, and the earlier one in the reason.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "conf.h"
+
+static struct origin origin_of(const struct conf *conf, unsigned int line)
+{
+	return (struct origin){ conf->file, line };
+}
+
+/* " (line 3)" where there are lines */
+static const char *at_line(const struct conf *conf, const struct class *class,
+			   char *text, size_t room)
+{
+	*text = '\0';
+	if (conf->file)
+		snprintf(text, room, " (line %u)", class->line);
+	return text;
+}
+
+static int check_pair(const struct conf *conf, const struct class *earlier,
+		      const struct class *later)
+{
+	struct origin origin = origin_of(conf, later->line);
+	const struct class_spec *one = &earlier->spec;
+	const struct class_spec *two = &later->spec;
+	char value[32];
+	char line[32];
+
+	at_line(conf, earlier, line, sizeof(line));
+	if (one->priority == two->priority) {
+		snprintf(value, sizeof(value), "priority %u", two->priority);
+		return refuse(&origin, value,
+			      "class %s%s has this priority already",
+			      one->name, line);
+	}
+	if (one->is_default && two->is_default)
+		return refuse(&origin, "default",
+			      "class %s%s is the default already", one->name,
+			      line);
+	if (one->mark && one->mark == two->mark) {
+		snprintf(value, sizeof(value), "mark 0x%x", two->mark);
+		return refuse(&origin, value, "class %s%s has this mark already",
+			      one->name, line);
+	}
+	return DONE;
+}
+
+static int check_class(const struct conf *conf, const struct class *class)
+{
+	struct origin origin = origin_of(conf, class->line);
+	const struct class_spec *spec = &class->spec;
+	__u32 max;
+	char value[32];
+
+	if ((spec->given & GIVEN_BURST) && !spec->rate) {
+		snprintf(value, sizeof(value), "burst %u", spec->burst);
+		return refuse(&origin, value, "a burst without a rate");
+	}
+	if (!spec->mark)
+		return DONE;
+
+	snprintf(value, sizeof(value), "mark 0x%x", spec->mark);
+	if (!conf->mask)
+		return refuse(&origin, value,
+			      "no bits are reserved for it (mark mask M)");
+	max = conf->mask / (conf->mask & -conf->mask);
+	if (spec->mark > max)
+		return refuse(&origin, value,
+			      "does not fit mask 0x%08x, which holds 1..%u",
+			      conf->mask, max);
+	return DONE;
+}
+
+/* The class with a reserve that was written last, to be blamed. */
+static const struct class *last_reserve(const struct class **class,
+					unsigned int number)
+{
+	const struct class *last = NULL;
+	unsigned int i;
+
+	for (i = 0; i < number; i++) {
+		if ((class[i]->spec.given & GIVEN_RESERVE) &&
+		    (!last || class[i]->line >= last->line))
+			last = class[i];
+	}
+	return last;
+}
+
+static int check_reserves(const struct conf *conf)
+{
+	const struct class *class[SLOTS];
+	unsigned int number = conf_sorted_classes(conf, class);
+	const struct class *last = last_reserve(class, number);
+	struct origin origin;
+	unsigned int sum = 0;
+	char value[32];
+	unsigned int i;
+
+	for (i = 0; i < number; i++) {
+		if (class[i]->spec.given & GIVEN_RESERVE)
+			sum += class[i]->spec.reserve;
+	}
+	if (!last)
+		return DONE;
+
+	origin = origin_of(conf, last->line);
+	snprintf(value, sizeof(value), "reserve %u%%", last->spec.reserve);
+	if (sum > SYNQ_RESERVE_MAX)
+		return refuse(&origin, value,
+			      "the reserves add up to %u%%, %u%% is the limit",
+			      sum, SYNQ_RESERVE_MAX);
+	if (class[0]->spec.given & GIVEN_RESERVE)
+		return DONE;
+	sum += SYNQ_RESERVE_FIRST;
+	if (sum > SYNQ_RESERVE_MAX)
+		return refuse(&origin, value,
+			      "with the %u%% that the first class, %s, has unless given, the reserves add up to %u%%, %u%% is the limit",
+			      SYNQ_RESERVE_FIRST, class[0]->spec.name, sum,
+			      SYNQ_RESERVE_MAX);
+	return DONE;
+}
+
+static int check_classes(const struct conf *conf)
+{
+	const struct class *class[SLOTS];
+	unsigned int number = conf_sorted_classes(conf, class);
+	unsigned int i, j;
+	int error;
+
+	for (i = 0; i < number; i++) {
+		error = check_class(conf, class[i]);
+		for (j = 0; j < i && !error; j++) {
+			bool swap = class[j]->line > class[i]->line;
+
+			error = check_pair(conf, class[swap ? i : j],
+					   class[swap ? j : i]);
+		}
+		if (error)
+			return error;
+	}
+	return DONE;
+}
+
+/**
+ * conf_check() - is a configuration valid as a whole?
+ * @conf: the configuration, all edits done
+ *
+ * Return: DONE or REFUSED.
+ */
+int conf_check(const struct conf *conf)
+{
+	if (check_classes(conf) || check_reserves(conf))
+		return REFUSED;
+	return DONE;
+}
+
+/**
+ * conf_check_sysctl() - can this network namespace do what is asked for?
+ * @conf: the configuration
+ *
+ * A connection keeps the mark of its SYN, and so its class, only where the
+ * kernel is told to keep it.
+ *
+ * Return: DONE or REFUSED.
+ */
+int conf_check_sysctl(const struct conf *conf)
+{
+	struct origin origin = origin_of(conf, conf->mask_line);
+	char value[32];
+	FILE *file;
+	int c;
+
+	if (!conf->mask)
+		return DONE;
+	file = fopen("/proc/sys/net/ipv4/tcp_fwmark_accept", "re");
+	if (!file)
+		return DONE;
+	c = getc(file);
+	fclose(file);
+	if (c != '0')
+		return DONE;
+
+	snprintf(value, sizeof(value), "mask 0x%08x", conf->mask);
+	return refuse(&origin, value,
+		      "needs net.ipv4.tcp_fwmark_accept=1 (sysctl), which is 0 here");
+}
+
+/**
+ * conf_notes() - remarks on a valid configuration that may not do what is meant
+ * @conf: the configuration
+ */
+void conf_notes(const struct conf *conf)
+{
+	const struct class *class[SLOTS];
+	unsigned int number = conf_sorted_classes(conf, class);
+	const struct class_spec *last;
+
+	if (!conf->listeners)
+		remark("no listener is configured, so no SYN is judged");
+	if (!number)
+		return;
+	last = &class[number - 1]->spec;
+	if ((last->given & GIVEN_RESERVE) && last->reserve && last->is_default)
+		remark("the reserve of %s keeps nobody out: no class comes after it",
+		       last->name);
+}

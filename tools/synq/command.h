@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The commands, as main.c calls them.  Each takes the words behind its name
+ * and returns the exit status of the program.
+ */
+#ifndef SYNQ_COMMAND_H
+#define SYNQ_COMMAND_H
+
+#include <jansson.h>
+
+#include "tx.h"
+
+#define FLAG_JSON	0x1
+#define FLAG_CHECK	0x2
+#define FLAG_PRINT	0x4
+
+/* whole.c: the configuration as a whole */
+int command_apply(struct words *words, unsigned int flags);
+int command_diff(struct words *words, unsigned int flags);
+int command_save(struct words *words, unsigned int flags);
+int command_flush(struct words *words, unsigned int flags);
+int command_on(struct words *words, unsigned int flags);
+int command_off(struct words *words, unsigned int flags);
+
+/* change.c: one edit */
+int command_change(struct words *words);
+
+/* show.c */
+int command_show(struct words *words, unsigned int flags, enum object object);
+int command_classify(struct words *words, unsigned int flags);
+
+/* stats.c */
+int command_stats(struct words *words, unsigned int flags);
+
+/* json.c */
+void json_array_begin(void);
+void json_array_put(json_t *element);
+void json_array_end(void);
+void json_print(json_t *value);
+
+#endif /* SYNQ_COMMAND_H */

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Completion of synq(8) for bash.  Names of classes and ports come from the
+# kernel if it may be asked; without permission there are just none.
+
+_synq_classes() {
+	synq class show 2>/dev/null | awk 'NR > 1 && NF > 2 { print $1 }'
+}
+
+_synq_ports() {
+	synq listener show 2>/dev/null | awk 'NR > 1 { print $1 }'
+}
+
+_synq_class_options='priority default mark reserve rate burst excess'
+
+# What may follow "class add gold priority 3", by the last word.
+_synq_option() {
+	local object=$1 verb=$2 last=$3
+
+	case $object/$last in
+	class/excess) echo 'drop pass' ;;
+	class/priority) echo {0..15} ;;
+	class/reserve | class/burst) ;;
+	class/rate | class/mark) [ "$verb" = set ] && echo none ;;
+	match/class | class/del | class/set) _synq_classes ;;
+	match/source | class/add | listener/order) [ "$last" = order ] && echo strict ;;
+	listener/port) [ "$verb" = del ] && _synq_ports ;;
+	mark/mask) ;;
+	class/*) [ "$verb" = del ] || echo "$_synq_class_options" ;;
+	match/*) [ "$verb" = del ] && echo source || echo source class ;;
+	listener/*) [ "$verb" = del ] && echo port || echo port order ;;
+	mark/add | mark/set) echo mask ;;
+	esac
+}
+
+_synq_words() {
+	local command=$1 verb=$2 last=$3
+
+	case $command/$verb in
+	class/show | match/show) echo '-j'; _synq_classes ;;
+	listener/show) echo '-j'; _synq_ports ;;
+	mark/show) echo '-j' ;;
+	class/ | match/) echo 'add set del show' ;;
+	listener/) echo 'add del show' ;;
+	mark/) echo 'mask add set del show' ;;
+	class/* | match/* | listener/* | mark/*)
+		_synq_option "$command" "$verb" "$last" ;;
+	stats/*)
+		case $last in
+		class) _synq_classes ;;
+		listener) _synq_ports ;;
+		*) echo '-j class listener' ;;
+		esac ;;
+	classify/) echo '-j' ;;
+	classify/*) [ "$last" = mark ] || echo 'mark' ;;
+	apply/*) echo '--check --print' ;;
+	esac
+}
+
+_synq() {
+	local current=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD - 1]}
+	local command=${COMP_WORDS[1]} verb=''
+
+	COMPREPLY=()
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'apply diff save class match
+			listener mark classify stats on off flush help' \
+			-- "$current")
+		return
+	fi
+	[ "$COMP_CWORD" -gt 2 ] && verb=${COMP_WORDS[2]}
+	mapfile -t COMPREPLY < <(compgen -W \
+		"$(_synq_words "$command" "$verb" "$last")" -- "$current")
+	case $command/$current in
+	apply/-* | diff/-*) ;;
+	apply/* | diff/*)
+		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY \
+			< <(compgen -f -- "$current") ;;
+	esac
+}
+
+complete -o filenames -F _synq synq

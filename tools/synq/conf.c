@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A whole configuration, and what one edit makes of it.
+ *
+ * An edit is refused here when it has no meaning where it stands: a name that
+ * is taken or unknown, a table that is full.  Rules about the result as a
+ * whole (unique priorities, marks, reserves) are in check.c and apply after
+ * the last edit, so that a transaction may pass through states that break
+ * them.  The kernel module does the same, with the same limits.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf.h"
+
+/**
+ * conf_init() - start with an empty configuration
+ * @conf: the configuration
+ * @file: name of the file from which it will be read, or NULL
+ */
+void conf_init(struct conf *conf, const char *file)
+{
+	memset(conf, 0, sizeof(*conf));
+	conf->file = file;
+	conf->class[SLOT_LOCAL].builtin = true;
+	conf->class[SLOT_DEFAULT].builtin = true;
+	snprintf(conf->class[SLOT_LOCAL].spec.name, SYNQ_NAME_MAX, "local");
+	snprintf(conf->class[SLOT_DEFAULT].spec.name, SYNQ_NAME_MAX,
+		 "default");
+}
+
+/**
+ * conf_clear() - give the memory of a configuration back
+ * @conf: the configuration, empty afterwards
+ */
+void conf_clear(struct conf *conf)
+{
+	table_clear(&conf->matches);
+	conf_init(conf, conf->file);
+}
+
+/**
+ * conf_class() - find a class by name
+ * @conf: the configuration
+ * @name: the name
+ *
+ * Return: the class, or NULL.
+ */
+struct class *conf_class(struct conf *conf, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < SLOTS; i++) {
+		if (!strcmp(conf->class[i].spec.name, name))
+			return &conf->class[i];
+	}
+	return NULL;
+}
+
+/**
+ * conf_free_class() - find room for one more class
+ * @conf: the configuration
+ *
+ * Return: a class without name, or NULL.
+ */
+struct class *conf_free_class(struct conf *conf)
+{
+	return conf_class(conf, "");
+}
+
+static void merge(struct class_spec *to, const struct class_spec *from)
+{
+	to->given |= from->given;
+	if (from->given & GIVEN_PRIORITY)
+		to->priority = from->priority;
+	if (from->given & GIVEN_DEFAULT)
+		to->is_default = from->is_default;
+	if (from->given & GIVEN_MARK)
+		to->mark = from->mark;
+	if (from->given & GIVEN_RESERVE)
+		to->reserve = from->reserve;
+	if (from->given & GIVEN_RATE)
+		to->rate = from->rate;
+	if (from->given & GIVEN_BURST)
+		to->burst = from->burst;
+	if (from->given & GIVEN_EXCESS)
+		to->excess = from->excess;
+
+	/* A limit that is taken away takes its burst with it. */
+	if ((from->given & GIVEN_RATE) && !from->rate &&
+	    !(from->given & GIVEN_BURST))
+		to->given &= ~GIVEN_BURST;
+}
+
+static int edit_class(struct conf *conf, const struct edit *edit)
+{
+	const char *name = edit->class.name;
+	struct class *class = conf_class(conf, name);
+
+	if (edit->verb != VERB_ADD && !class)
+		return refuse(&edit->origin, name, "no such class");
+
+	switch (edit->verb) {
+	case VERB_ADD:
+		if (class)
+			return refuse(&edit->origin, name,
+				      "there is a class of this name already");
+		class = conf_free_class(conf);
+		if (!class)
+			return refuse(&edit->origin, name,
+				      "one class too many, %u is the limit",
+				      SYNQ_CLASSES_MAX);
+		class->spec = edit->class;
+		conf->classes++;
+		break;
+	case VERB_SET:
+		merge(&class->spec, &edit->class);
+		break;
+	case VERB_DEL:
+		if (class->matches)
+			return refuse(&edit->origin, name,
+				      "still named by %u match%s",
+				      class->matches,
+				      class->matches == 1 ? "" : "es");
+		memset(class, 0, sizeof(*class));
+		conf->classes--;
+		return DONE;
+	case VERB_NUMBER:
+		break;
+	}
+	class->line = edit->origin.line;
+	return DONE;
+}
+
+/* Without the matches themselves, the kernel alone can tell what there is. */
+static int edit_match_light(struct conf *conf, const struct edit *edit)
+{
+	__u32 matches = 0;
+	unsigned int i;
+
+	for (i = 0; i < SLOTS; i++)
+		matches += conf->class[i].matches;
+	if (edit->verb == VERB_ADD && matches >= SYNQ_MATCHES_MAX)
+		return refuse(&edit->origin, NULL,
+			      "one match too many, %u is the limit",
+			      SYNQ_MATCHES_MAX);
+	return DONE;
+}
+
+static int edit_match(struct conf *conf, const struct edit *edit)
+{
+	struct class *class = NULL;
+	char text[PREFIX_TEXT];
+	struct match *match;
+
+	prefix_text(&edit->source, text);
+	if (edit->verb != VERB_DEL) {
+		class = conf_class(conf, edit->class.name);
+		if (!class)
+			return refuse(&edit->origin, edit->class.name,
+				      conf->file ?
+				      "no such class before this line" :
+				      "no such class");
+	}
+	if (conf->light)
+		return edit_match_light(conf, edit);
+
+	match = table_find(&conf->matches, &edit->source);
+	if (edit->verb != VERB_ADD && !match)
+		return refuse(&edit->origin, text, "no such match");
+
+	switch (edit->verb) {
+	case VERB_ADD:
+		if (match)
+			return refuse(&edit->origin, text,
+				      "has a match already (line %u)",
+				      match->line);
+		if (conf->matches.number >= SYNQ_MATCHES_MAX)
+			return refuse(&edit->origin, text,
+				      "one match too many, %u is the limit",
+				      SYNQ_MATCHES_MAX);
+		match = table_add(&conf->matches, &edit->source);
+		break;
+	case VERB_SET:
+		conf->class[match->class].matches--;
+		break;
+	case VERB_DEL:
+		conf->class[match->class].matches--;
+		table_del(&conf->matches, match);
+		return DONE;
+	case VERB_NUMBER:
+		break;
+	}
+	match->class = class - conf->class;
+	match->line = edit->origin.line;
+	class->matches++;
+	return DONE;
+}
+
+static struct listener *find_listener(struct conf *conf, __u32 port)
+{
+	unsigned int i;
+
+	for (i = 0; i < SYNQ_LISTENERS_MAX; i++) {
+		if (conf->listener[i].port == port)
+			return &conf->listener[i];
+	}
+	return NULL;
+}
+
+static int edit_listener(struct conf *conf, const struct edit *edit)
+{
+	struct listener *listener = find_listener(conf, edit->port);
+	char text[16];
+
+	snprintf(text, sizeof(text), "port %u", edit->port);
+	if (edit->verb == VERB_DEL) {
+		if (!listener)
+			return refuse(&edit->origin, text, "no such listener");
+		memset(listener, 0, sizeof(*listener));
+		conf->listeners--;
+		return DONE;
+	}
+	if (listener && listener->line)
+		return refuse(&edit->origin, text,
+			      "has a listener already (line %u)",
+			      listener->line);
+	if (listener)
+		return refuse(&edit->origin, text, "has a listener already");
+	listener = find_listener(conf, 0);
+	if (!listener)
+		return refuse(&edit->origin, text,
+			      "one listener too many, %u is the limit",
+			      SYNQ_LISTENERS_MAX);
+	listener->port = edit->port;
+	listener->line = edit->origin.line;
+	conf->listeners++;
+	return DONE;
+}
+
+/**
+ * conf_edit() - change a configuration
+ * @conf: the configuration
+ * @edit: the change
+ *
+ * Return: DONE, or REFUSED and nothing has changed.
+ */
+int conf_edit(struct conf *conf, const struct edit *edit)
+{
+	switch (edit->object) {
+	case OBJECT_CLASS:
+		return edit_class(conf, edit);
+	case OBJECT_MATCH:
+		return edit_match(conf, edit);
+	case OBJECT_LISTENER:
+		return edit_listener(conf, edit);
+	case OBJECT_MARK:
+		conf->mask = edit->verb == VERB_DEL ? 0 : edit->mask;
+		conf->mask_line = edit->origin.line;
+		break;
+	}
+	return DONE;
+}
+
+static int class_order(const void *a, const void *b)
+{
+	const struct class *one = *(const struct class * const *)a;
+	const struct class *two = *(const struct class * const *)b;
+
+	if (one->spec.priority != two->spec.priority)
+		return one->spec.priority < two->spec.priority ? -1 : 1;
+	return one < two ? -1 : 1;
+}
+
+/**
+ * conf_sorted_classes() - the configured classes, the first one first
+ * @conf: the configuration
+ * @sorted: room for SLOTS pointers
+ *
+ * Return: the number of configured classes.
+ */
+unsigned int conf_sorted_classes(const struct conf *conf,
+				 const struct class **sorted)
+{
+	unsigned int number = 0;
+	unsigned int i;
+
+	for (i = 0; i < SLOTS; i++) {
+		if (conf->class[i].spec.name[0] && !conf->class[i].builtin)
+			sorted[number++] = &conf->class[i];
+	}
+	qsort(sorted, number, sizeof(*sorted), class_order);
+	return number;
+}
+
+static int service_order(const void *a, const void *b)
+{
+	const struct class *one = *(const struct class * const *)a;
+	const struct class *two = *(const struct class * const *)b;
+
+	return one->order < two->order ? -1 : 1;
+}
+
+/**
+ * conf_served_classes() - all classes of the kernel, in the order of service
+ * @conf: the configuration, from the kernel
+ * @sorted: room for SLOTS pointers
+ *
+ * Return: the number of classes, the built-in ones included.
+ */
+unsigned int conf_served_classes(const struct conf *conf,
+				 const struct class **sorted)
+{
+	unsigned int number = 0;
+	unsigned int i;
+
+	for (i = 0; i < SLOTS; i++) {
+		if (conf->class[i].order)
+			sorted[number++] = &conf->class[i];
+	}
+	qsort(sorted, number, sizeof(*sorted), service_order);
+	return number;
+}
+
+static int listener_order(const void *a, const void *b)
+{
+	/* Free places, port 0, come last. */
+	__u32 one = ((const struct listener *)a)->port - 1;
+	__u32 two = ((const struct listener *)b)->port - 1;
+
+	return one < two ? -1 : one > two;
+}
+
+/**
+ * conf_sort() - bring matches and listeners into the order of "save"
+ * @conf: the configuration
+ */
+void conf_sort(struct conf *conf)
+{
+	table_sort(&conf->matches);
+	qsort(conf->listener, SYNQ_LISTENERS_MAX, sizeof(*conf->listener),
+	      listener_order);
+}

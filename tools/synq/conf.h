@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A whole configuration, as a file or the kernel has it.
+ */
+#ifndef SYNQ_CONF_H
+#define SYNQ_CONF_H
+
+#include "edit.h"
+#include "table.h"
+
+/* Per cent of the backlog that the first class reserves unless it says. */
+#define SYNQ_RESERVE_FIRST	25
+
+/* The built-in classes stand in the first two slots. */
+#define SLOT_LOCAL	0
+#define SLOT_DEFAULT	1
+#define SLOTS		(SYNQ_CLASSES_MAX + 2)
+
+/**
+ * struct class - a class
+ * @spec: name and options; no name: the slot is free
+ * @builtin: exists without configuration
+ * @line: where it was last written; classes from the kernel have 0
+ * @matches: matches that name it
+ * @reserve: per cent in force, as the kernel says
+ * @burst: SYNs in force, as the kernel says
+ * @order: place in the order of service, from 1; 0: not from the kernel
+ */
+struct class {
+	struct class_spec spec;
+	bool builtin;
+	unsigned int line;
+	__u32 matches;
+	__u32 reserve;
+	__u32 burst;
+	unsigned int order;
+};
+
+/**
+ * struct listener - a listener
+ * @port: local TCP port; 0: the place is free
+ * @line: where it was written, or 0
+ * @sockets: sockets that the kernel manages for it
+ */
+struct listener {
+	__u32 port;
+	unsigned int line;
+	__u32 sockets;
+};
+
+/**
+ * struct conf - a configuration
+ * @file: where it was read from, or NULL
+ * @generation: its number in the kernel
+ * @mask: mark mask, or 0
+ * @mask_line: where it was written, or 0
+ * @class: classes; a free slot has no name
+ * @classes: configured ones
+ * @served: classes that the kernel named, the built-in ones included
+ * @listener: listeners; a free place has no port
+ * @listeners: how many there are
+ * @matches: matches, unless @light
+ * @light: the matches were not fetched, only counted in the classes
+ */
+struct conf {
+	const char *file;
+	__u32 generation;
+	__u32 mask;
+	unsigned int mask_line;
+	struct class class[SLOTS];
+	unsigned int classes;
+	unsigned int served;
+	struct listener listener[SYNQ_LISTENERS_MAX];
+	unsigned int listeners;
+	struct table matches;
+	bool light;
+};
+
+/* The packet mark that stands for a value under a mask. */
+static inline __u32 mark_shifted(__u32 mask, __u32 value)
+{
+	return value * (mask & -mask);
+}
+
+/* conf.c */
+void conf_init(struct conf *conf, const char *file);
+void conf_clear(struct conf *conf);
+struct class *conf_class(struct conf *conf, const char *name);
+struct class *conf_free_class(struct conf *conf);
+int conf_edit(struct conf *conf, const struct edit *edit);
+unsigned int conf_sorted_classes(const struct conf *conf,
+				 const struct class **sorted);
+unsigned int conf_served_classes(const struct conf *conf,
+				 const struct class **sorted);
+void conf_sort(struct conf *conf);
+
+/* check.c */
+int conf_check(const struct conf *conf);
+int conf_check_sysctl(const struct conf *conf);
+void conf_notes(const struct conf *conf);
+
+/* file.c */
+int conf_read(struct conf *conf, const char *name);
+
+#endif /* SYNQ_CONF_H */

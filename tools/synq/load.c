@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fetches the configuration from the kernel module.
+ *
+ * It takes several requests, so it may change in between: the generation is
+ * read before and after, and all begins again if it moved.
+ */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "tx.h"
+
+#define TRIES		10
+
+static void take_conf(struct nlattr **attr, void *arg)
+{
+	struct conf *conf = arg;
+
+	conf->generation = attr_u32(attr, SYNQ_A_CONF_GENERATION);
+	conf->mask = attr_u32(attr, SYNQ_A_CONF_MARK_MASK);
+}
+
+static int get_conf(struct nl *nl, struct conf *conf)
+{
+	char room[MNL_NLMSG_HDRLEN + GENL_HDRLEN];
+	struct nl_error error;
+
+	if (nl_call(nl, nl_request(nl, room, SYNQ_CMD_CONF_GET, 0),
+		    SYNQ_A_CONF_MAX, take_conf, conf, &error))
+		return UNREACHABLE;
+	return error.code ? nl_refuse(NULL, NULL, &error) : DONE;
+}
+
+static void take_spec(struct class_spec *spec, struct nlattr **attr)
+{
+	spec->given = 0;
+	if (attr[SYNQ_A_CLASS_PRIORITY])
+		spec->given |= GIVEN_PRIORITY;
+	spec->priority = attr_u8(attr, SYNQ_A_CLASS_PRIORITY);
+	spec->is_default = attr_u8(attr, SYNQ_A_CLASS_DEFAULT);
+	if (spec->is_default)
+		spec->given |= GIVEN_DEFAULT;
+	spec->mark = attr_u32(attr, SYNQ_A_CLASS_MARK);
+	if (spec->mark)
+		spec->given |= GIVEN_MARK;
+	if (attr[SYNQ_A_CLASS_RESERVE])
+		spec->given |= GIVEN_RESERVE;
+	spec->reserve = attr_u8(attr, SYNQ_A_CLASS_RESERVE);
+	spec->rate = attr_u32(attr, SYNQ_A_CLASS_RATE);
+	if (spec->rate)
+		spec->given |= GIVEN_RATE;
+	spec->burst = attr_u32(attr, SYNQ_A_CLASS_BURST);
+	if (spec->rate && spec->burst)
+		spec->given |= GIVEN_BURST;
+	spec->excess = attr_u8(attr, SYNQ_A_CLASS_EXCESS);
+	if (attr[SYNQ_A_CLASS_EXCESS])
+		spec->given |= GIVEN_EXCESS;
+}
+
+static void take_class(struct nlattr **attr, void *arg)
+{
+	const char *name = attr_text(attr, SYNQ_A_CLASS_NAME);
+	struct conf *conf = arg;
+	struct class *class;
+
+	if (!*name || strlen(name) > SYNQ_NAME_MAX)
+		return;
+	class = conf_class(conf, name);
+	if (!class)
+		class = conf_free_class(conf);
+	if (!class)
+		return;
+	memset(class, 0, sizeof(*class));
+	memcpy(class->spec.name, name, strlen(name) + 1);
+	take_spec(&class->spec, attr);
+	class->builtin = attr_u8(attr, SYNQ_A_CLASS_BUILTIN);
+	class->matches = attr_u32(attr, SYNQ_A_CLASS_MATCHES);
+	class->reserve = attr_u8(attr, SYNQ_A_CLASS_RESERVE_EFFECTIVE);
+	class->burst = attr_u32(attr, SYNQ_A_CLASS_BURST_EFFECTIVE);
+	class->order = ++conf->served;
+	conf->classes += !class->builtin;
+}
+
+static void take_match(struct nlattr **attr, void *arg)
+{
+	struct prefix prefix = { .family = AF_INET6 };
+	struct conf *conf = arg;
+	struct class *class;
+	__u16 length;
+
+	class = conf_class(conf, attr_text(attr, SYNQ_A_MATCH_CLASS));
+	if (!class || !attr[SYNQ_A_MATCH_SOURCE])
+		return;
+	length = mnl_attr_get_payload_len(attr[SYNQ_A_MATCH_SOURCE]);
+	if (length == 4)
+		prefix.family = AF_INET;
+	else if (length != 16)
+		return;
+	memcpy(prefix.address, mnl_attr_get_payload(attr[SYNQ_A_MATCH_SOURCE]),
+	       length);
+	prefix.length = attr_u8(attr, SYNQ_A_MATCH_LENGTH);
+	/* A table that changes while it is listed may repeat an entry. */
+	if (!table_find(&conf->matches, &prefix))
+		table_add(&conf->matches, &prefix)->class = class - conf->class;
+}
+
+static void take_listener(struct nlattr **attr, void *arg)
+{
+	struct conf *conf = arg;
+	struct listener *listener;
+
+	if (conf->listeners == SYNQ_LISTENERS_MAX)
+		return;
+	listener = &conf->listener[conf->listeners++];
+	listener->port = attr_u16(attr, SYNQ_A_LISTENER_PORT);
+	listener->sockets = attr_u32(attr, SYNQ_A_LISTENER_SOCKETS);
+}
+
+static int fetch(struct nl *nl, struct conf *conf, bool light, bool *changed)
+{
+	__u32 generation;
+	int error;
+
+	error = get_conf(nl, conf);
+	if (error)
+		return error;
+	generation = conf->generation;
+
+	error = nl_dump(nl, SYNQ_CMD_CLASS_GET, SYNQ_A_CLASS_MAX, take_class,
+			conf, changed);
+	if (!error)
+		error = nl_dump(nl, SYNQ_CMD_LISTENER_GET, SYNQ_A_LISTENER_MAX,
+				take_listener, conf, changed);
+	if (!error && !light)
+		error = nl_dump(nl, SYNQ_CMD_MATCH_GET, SYNQ_A_MATCH_MAX,
+				take_match, conf, changed);
+	if (!error)
+		error = get_conf(nl, conf);
+	if (generation != conf->generation)
+		*changed = true;
+	return error;
+}
+
+/**
+ * load_conf() - fetch the configuration from the kernel
+ * @nl: the conversation
+ * @conf: the configuration, uninitialised; to be cleared by the caller
+ * @light: without the matches
+ *
+ * Return: DONE, or REFUSED or UNREACHABLE, reported.
+ */
+int load_conf(struct nl *nl, struct conf *conf, bool light)
+{
+	unsigned int tries;
+	bool changed;
+	int error;
+
+	conf_init(conf, NULL);
+	for (tries = 0; tries < TRIES; tries++) {
+		conf_clear(conf);
+		conf->light = light;
+		changed = false;
+		error = fetch(nl, conf, light, &changed);
+		if (error || !changed)
+			return error;
+	}
+	return fail(REFUSED,
+		    "the configuration changes too fast to be read; try again");
+}

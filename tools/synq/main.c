@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The command synq: what it is called with, and what it exits with.
+ *
+ * Options may stand anywhere, and only where they have a meaning.  All input
+ * is read and checked before the kernel module is asked for anything.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+#ifndef VERSION
+#define VERSION		"0.1"
+#endif
+
+static const char help[] =
+"usage: synq COMMAND\n"
+"  apply [--check [--print]] FILE     replace the whole configuration, or only\n"
+"                                     check FILE; - is standard input\n"
+"  diff FILE                          what apply would change\n"
+"  save                               print the configuration\n"
+"  class|match|listener|mark show [-j] [NAME...]\n"
+"  class add|set NAME OPTION...       class del NAME\n"
+"      priority 0..15  default  mark N  reserve N%  rate N/second  burst N\n"
+"      excess drop|pass\n"
+"  match add|set source PREFIX class NAME       match del source PREFIX\n"
+"  listener add port N [order strict]           listener del port N\n"
+"  mark mask M                        mark del\n"
+"  classify [-j] ADDRESS [mark M]     which class a client has, and why\n"
+"  stats [-j] [class NAME] [listener PORT]\n"
+"  off, on                            leave all to the stock kernel; resume\n"
+"  flush                              remove the configuration\n"
+"A line of FILE is a command of class, match, listener or mark; # begins a\n"
+"comment. Exit status: 0 done, 1 input refused and nothing changed, 2 kernel\n"
+"module not reachable, 3 diff found differences. See synq(8).\n";
+
+static int command_help(struct words *words, unsigned int flags)
+{
+	fputs(help, stdout);
+	return DONE;
+}
+
+static int command_version(struct words *words, unsigned int flags)
+{
+	puts("synq " VERSION);
+	return DONE;
+}
+
+/**
+ * struct command - a command
+ * @name: the word
+ * @run: does it; NULL: it has no meaning yet
+ * @flags: options that it takes
+ */
+struct command {
+	const char *name;
+	int (*run)(struct words *words, unsigned int flags);
+	unsigned int flags;
+};
+
+static const struct command commands[] = {
+	{ "apply", command_apply, FLAG_CHECK | FLAG_PRINT },
+	{ "diff", command_diff, 0 },
+	{ "save", command_save, 0 },
+	{ "flush", command_flush, 0 },
+	{ "on", command_on, 0 },
+	{ "off", command_off, 0 },
+	{ "classify", command_classify, FLAG_JSON },
+	{ "stats", command_stats, FLAG_JSON },
+	{ "help", command_help, 0 },
+	{ .name = "service" },
+	{ .name = "set" },
+	{ .name = "confirm" },
+	{ .name = "why" },
+	{ .name = "monitor" },
+	{ .name = "top" },
+	{ .name = "doctor" },
+	{ .name = "export" },
+	{ }
+};
+
+static const struct command options[] = {
+	{ "-j", NULL, FLAG_JSON },
+	{ "--json", NULL, FLAG_JSON },
+	{ "--check", NULL, FLAG_CHECK },
+	{ "--print", NULL, FLAG_PRINT },
+	{ "-h", command_help, 0 },
+	{ "--help", command_help, 0 },
+	{ "-V", command_version, 0 },
+	{ "--version", command_version, 0 },
+	{ .name = "--confirm" },
+	{ }
+};
+
+static const struct command *find(const struct command *command,
+				  const char *name)
+{
+	while (command->name && strcmp(command->name, name))
+		command++;
+	return command->name ? command : NULL;
+}
+
+static int refuse_flags(const char *name, unsigned int flags)
+{
+	const struct command *option = options;
+
+	if (!flags)
+		return DONE;
+	while (!(option->flags & flags))
+		option++;
+	return refuse(NULL, option->name, "not an option of %s", name);
+}
+
+static int run_object(struct words *words, unsigned int flags,
+		      enum object object)
+{
+	const char *verb;
+
+	verb = words->number > 1 ? words->word[1] : "";
+	if (!strcmp(verb, "show")) {
+		words->next = 2;
+		if (refuse_flags("show", flags & ~FLAG_JSON))
+			return REFUSED;
+		return command_show(words, flags, object);
+	}
+	if (refuse_flags("a change", flags))
+		return REFUSED;
+	return command_change(words);
+}
+
+static int run(struct words *words, unsigned int flags)
+{
+	const char *name = words_peek(words);
+	const struct command *command;
+	enum object object;
+
+	if (!name)
+		return refuse(NULL, NULL,
+			      "a command is missing (synq help lists them)");
+	if (edit_parse_object(name, &object))
+		return run_object(words, flags, object);
+
+	command = find(commands, name);
+	if (!command)
+		return refuse(NULL, name,
+			      "not a command (synq help lists them)");
+	if (!command->run)
+		return refuse(NULL, name, "not supported yet");
+	if (refuse_flags(name, flags & ~command->flags))
+		return REFUSED;
+	if ((flags & FLAG_PRINT) && !(flags & FLAG_CHECK))
+		return refuse(NULL, "--print", "only with --check");
+	words_next(words);
+	return command->run(words, flags);
+}
+
+/* Takes the options out of the words. */
+static int parse_options(struct words *words, unsigned int *flags,
+			 const struct command **instead)
+{
+	unsigned int number = 0;
+	bool only_words = false;
+	unsigned int i;
+
+	for (i = 0; i < words->number; i++) {
+		const struct command *option;
+		char *word = words->word[i];
+
+		if (only_words || word[0] != '-' || !word[1]) {
+			words->word[number++] = word;
+			continue;
+		}
+		if (!strcmp(word, "--")) {
+			only_words = true;
+			continue;
+		}
+		option = find(options, word);
+		if (!option)
+			return refuse(NULL, word,
+				      "not an option (synq help lists them)");
+		if (!option->run && !option->flags)
+			return refuse(NULL, word, "not supported yet");
+		if (option->run)
+			*instead = option;
+		*flags |= option->flags;
+	}
+	words->number = number;
+	return DONE;
+}
+
+/* What was printed counts as done only once it has arrived. */
+static int flush_output(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	return fail(REFUSED, "cannot write: %s", strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+	struct words words = {
+		.origin = { NULL, 1 },
+		.word = argv + 1,
+		.number = argc > 0 ? argc - 1 : 0,
+	};
+	const struct command *instead = NULL;
+	unsigned int flags = 0;
+	int status;
+
+	status = parse_options(&words, &flags, &instead);
+	if (!status && instead)
+		status = instead->run(&words, flags);
+	else if (!status)
+		status = run(&words, flags);
+	return flush_output(status);
+}

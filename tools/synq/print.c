@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A configuration as text: the canonical lines, and how two of them differ.
+ *
+ * Canonical: mark, classes by priority, matches (IPv4 first, by address),
+ * listeners by port; only options that were given and that say something.  What
+ * is printed here, the parser reads back to the same lines.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "print.h"
+
+__printf(2, 3)
+static void append(char *text, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text + used, LINE_ROOM - used, format, ap);
+	va_end(ap);
+}
+
+/**
+ * class_line() - the line that adds a class
+ * @spec: the class
+ * @text: room for LINE_ROOM bytes
+ *
+ * Return: @text.
+ */
+const char *class_line(const struct class_spec *spec, char *text)
+{
+	snprintf(text, LINE_ROOM, "class add %s priority %u", spec->name,
+		 spec->priority);
+	if (spec->is_default)
+		append(text, " default");
+	if (spec->mark)
+		append(text, " mark 0x%x", spec->mark);
+	if (spec->given & GIVEN_RESERVE)
+		append(text, " reserve %u%%", spec->reserve);
+	if (spec->rate)
+		append(text, " rate %u/second", spec->rate);
+	if (spec->given & GIVEN_BURST)
+		append(text, " burst %u", spec->burst);
+	if (spec->excess != SYNQ_EXCESS_DROP)
+		append(text, " excess %s", excess_name(spec->excess));
+	return text;
+}
+
+/**
+ * match_line() - the line that adds a match
+ * @conf: the configuration
+ * @match: one of its matches
+ * @text: room for LINE_ROOM bytes
+ *
+ * Return: @text.
+ */
+const char *match_line(const struct conf *conf, const struct match *match,
+		       char *text)
+{
+	char prefix[PREFIX_TEXT];
+
+	snprintf(text, LINE_ROOM, "match add source %s class %s",
+		 prefix_text(&match->prefix, prefix),
+		 conf->class[match->class].spec.name);
+	return text;
+}
+
+/**
+ * listener_line() - the line that adds a listener
+ * @listener: the listener
+ * @text: room for LINE_ROOM bytes
+ *
+ * Return: @text.
+ */
+const char *listener_line(const struct listener *listener, char *text)
+{
+	snprintf(text, LINE_ROOM, "listener add port %u", listener->port);
+	return text;
+}
+
+/**
+ * mark_line() - the line that sets the mark mask
+ * @conf: the configuration, which has one
+ * @text: room for LINE_ROOM bytes
+ *
+ * Return: @text.
+ */
+const char *mark_line(const struct conf *conf, char *text)
+{
+	snprintf(text, LINE_ROOM, "mark mask 0x%08x", conf->mask);
+	return text;
+}
+
+/**
+ * conf_print() - print the canonical lines of a configuration
+ * @conf: the configuration; it is sorted
+ */
+void conf_print(struct conf *conf)
+{
+	const struct class *class[SLOTS];
+	unsigned int classes = conf_sorted_classes(conf, class);
+	char text[LINE_ROOM];
+	__u32 i;
+
+	conf_sort(conf);
+	if (conf->mask)
+		puts(mark_line(conf, text));
+	for (i = 0; i < classes; i++)
+		puts(class_line(&class[i]->spec, text));
+	for (i = 0; i < conf->matches.number; i++)
+		puts(match_line(conf, &conf->matches.match[i], text));
+	for (i = 0; i < conf->listeners; i++)
+		puts(listener_line(&conf->listener[i], text));
+}
+
+/* Two lines of the same place, either of them empty; true if they differ. */
+static bool differ(const char *old, const char *new)
+{
+	if (!strcmp(old, new))
+		return false;
+	if (*old)
+		printf("-%s\n", old);
+	if (*new)
+		printf("+%s\n", new);
+	return true;
+}
+
+static bool diff_mark(const struct conf *old, const struct conf *new)
+{
+	char before[LINE_ROOM] = "";
+	char after[LINE_ROOM] = "";
+
+	return differ(old->mask ? mark_line(old, before) : before,
+		      new->mask ? mark_line(new, after) : after);
+}
+
+/* Walks two sorted lists: in which does the next place stand? */
+#define IN_OLD	1
+#define IN_NEW	2
+
+static int next_in(bool old_left, bool new_left, int order)
+{
+	if (!old_left || !new_left)
+		return old_left ? IN_OLD : IN_NEW;
+	if (!order)
+		return IN_OLD | IN_NEW;
+	return order < 0 ? IN_OLD : IN_NEW;
+}
+
+static bool diff_classes(const struct conf *old, const struct conf *new)
+{
+	const struct class *one[SLOTS];
+	const struct class *two[SLOTS];
+	unsigned int ones = conf_sorted_classes(old, one);
+	unsigned int twos = conf_sorted_classes(new, two);
+	unsigned int i = 0, j = 0;
+	bool different = false;
+
+	while (i < ones || j < twos) {
+		char before[LINE_ROOM] = "";
+		char after[LINE_ROOM] = "";
+		int order = 0;
+		int in;
+
+		if (i < ones && j < twos)
+			order = (int)one[i]->spec.priority -
+				(int)two[j]->spec.priority;
+		in = next_in(i < ones, j < twos, order);
+		if (in & IN_OLD)
+			class_line(&one[i++]->spec, before);
+		if (in & IN_NEW)
+			class_line(&two[j++]->spec, after);
+		different |= differ(before, after);
+	}
+	return different;
+}
+
+static bool diff_matches(const struct conf *old, const struct conf *new)
+{
+	const struct table *one = &old->matches;
+	const struct table *two = &new->matches;
+	bool different = false;
+	__u32 i = 0, j = 0;
+
+	while (i < one->number || j < two->number) {
+		char before[LINE_ROOM] = "";
+		char after[LINE_ROOM] = "";
+		int order = 0;
+		int in;
+
+		if (i < one->number && j < two->number)
+			order = prefix_order(&one->match[i].prefix,
+					     &two->match[j].prefix);
+		in = next_in(i < one->number, j < two->number, order);
+		if (in & IN_OLD)
+			match_line(old, &one->match[i++], before);
+		if (in & IN_NEW)
+			match_line(new, &two->match[j++], after);
+		different |= differ(before, after);
+	}
+	return different;
+}
+
+static bool diff_listeners(const struct conf *old, const struct conf *new)
+{
+	bool different = false;
+	unsigned int i = 0, j = 0;
+
+	while (i < old->listeners || j < new->listeners) {
+		char before[LINE_ROOM] = "";
+		char after[LINE_ROOM] = "";
+		int order = 0;
+		int in;
+
+		if (i < old->listeners && j < new->listeners)
+			order = (int)old->listener[i].port -
+				(int)new->listener[j].port;
+		in = next_in(i < old->listeners, j < new->listeners, order);
+		if (in & IN_OLD)
+			listener_line(&old->listener[i++], before);
+		if (in & IN_NEW)
+			listener_line(&new->listener[j++], after);
+		different |= differ(before, after);
+	}
+	return different;
+}
+
+/**
+ * conf_diff() - print the lines that would go and come
+ * @old: a configuration; it is sorted
+ * @new: the one that would replace it; it is sorted
+ *
+ * Return: true if there is a difference.
+ */
+bool conf_diff(struct conf *old, struct conf *new)
+{
+	bool different;
+
+	conf_sort(old);
+	conf_sort(new);
+	different = diff_mark(old, new);
+	different |= diff_classes(old, new);
+	different |= diff_matches(old, new);
+	different |= diff_listeners(old, new);
+	return different;
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Commands that print what is configured: class, match, listener and mark
+ * show, and classify.
+ *
+ * Each table has a twin in JSON, whose keys are the names of the specification
+ * with _ for -; what the kernel leaves out, JSON leaves out, too.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "print.h"
+
+static json_t *class_json(const struct class *class)
+{
+	const struct class_spec *spec = &class->spec;
+	json_t *json = json_object();
+
+	json_object_set_new(json, "name", json_string(spec->name));
+	if (!class->builtin)
+		json_object_set_new(json, "priority",
+				    json_integer(spec->priority));
+	json_object_set_new(json, "default", json_boolean(spec->is_default));
+	if (spec->mark)
+		json_object_set_new(json, "mark", json_integer(spec->mark));
+	if (spec->given & GIVEN_RESERVE)
+		json_object_set_new(json, "reserve",
+				    json_integer(spec->reserve));
+	if (spec->rate)
+		json_object_set_new(json, "rate", json_integer(spec->rate));
+	if (spec->given & GIVEN_BURST)
+		json_object_set_new(json, "burst", json_integer(spec->burst));
+	json_object_set_new(json, "excess",
+			    json_string(excess_name(spec->excess)));
+	json_object_set_new(json, "reserve_effective",
+			    json_integer(class->reserve));
+	json_object_set_new(json, "burst_effective",
+			    json_integer(class->burst));
+	json_object_set_new(json, "builtin", json_boolean(class->builtin));
+	json_object_set_new(json, "matches", json_integer(class->matches));
+	return json;
+}
+
+/* Returns true if a value is shown that is in force by default only. */
+static bool class_row(struct columns *columns, const struct class *class)
+{
+	const struct class_spec *spec = &class->spec;
+	bool reserve = !(spec->given & GIVEN_RESERVE) && class->reserve;
+	bool burst = !(spec->given & GIVEN_BURST) && class->burst;
+
+	columns_cell(columns, "%s", spec->name);
+	columns_cell(columns, "%s", class->builtin ? "built-in" :
+				    spec->is_default ? "default" : "-");
+	if (class->builtin)
+		columns_cell(columns, "-");
+	else
+		columns_cell(columns, "%u", spec->priority);
+	columns_cell(columns, spec->mark ? "0x%x" : "-", spec->mark);
+	columns_cell(columns, "%u%%%s", class->reserve, reserve ? "*" : "");
+	columns_cell(columns, spec->rate ? "%u/second" : "-", spec->rate);
+	if (class->burst)
+		columns_cell(columns, "%u%s", class->burst, burst ? "*" : "");
+	else
+		columns_cell(columns, "-");
+	columns_cell(columns, "%s", class->builtin ? "-" :
+				    excess_name(spec->excess));
+	columns_cell(columns, "%u", class->matches);
+	columns_row(columns);
+	return reserve || burst;
+}
+
+static bool named(const struct words *words, const char *name)
+{
+	unsigned int i;
+
+	for (i = words->next; i < words->number; i++) {
+		if (!strcmp(words->word[i], name))
+			return true;
+	}
+	return words->next == words->number;
+}
+
+static int check_classes(const struct words *words, struct conf *conf)
+{
+	unsigned int i;
+
+	for (i = words->next; i < words->number; i++) {
+		if (!conf_class(conf, words->word[i]))
+			return refuse(NULL, words->word[i], "no such class");
+	}
+	return DONE;
+}
+
+static int show_classes(struct words *words, unsigned int flags,
+			struct conf *conf)
+{
+	static const char * const headings[] = {
+		"CLASS", "KIND", "PRIORITY", "MARK", "RESERVE", "RATE",
+		"BURST", "EXCESS", "MATCHES",
+	};
+	const struct class *class[SLOTS];
+	unsigned int number = conf_served_classes(conf, class);
+	struct columns *columns;
+	bool by_default = false;
+	unsigned int i;
+
+	if (check_classes(words, conf))
+		return REFUSED;
+	if (flags & FLAG_JSON) {
+		json_array_begin();
+		for (i = 0; i < number; i++) {
+			if (named(words, class[i]->spec.name))
+				json_array_put(class_json(class[i]));
+		}
+		json_array_end();
+		return DONE;
+	}
+	columns = columns_new(2);
+	for (i = 0; i < sizeof(headings) / sizeof(*headings); i++)
+		columns_cell(columns, "%s", headings[i]);
+	columns_row(columns);
+	for (i = 0; i < number; i++) {
+		if (named(words, class[i]->spec.name))
+			by_default |= class_row(columns, class[i]);
+	}
+	columns_print(columns);
+	if (by_default)
+		puts("* not given: the default in force");
+	return DONE;
+}
+
+/**
+ * struct selection - the matches to be shown
+ * @class: those of these classes
+ * @prefix: and these
+ * @prefixes: how many
+ * @all: no choice was made
+ */
+struct selection {
+	bool class[SLOTS];
+	struct prefix *prefix;
+	unsigned int prefixes;
+	bool all;
+};
+
+static int select_matches(const struct words *words, struct conf *conf,
+			  struct selection *selection)
+{
+	unsigned int i;
+
+	memset(selection, 0, sizeof(*selection));
+	selection->all = words->next == words->number;
+	selection->prefix = allocate(NULL, words->number + 1,
+				     sizeof(*selection->prefix));
+	for (i = words->next; i < words->number; i++) {
+		const char *word = words->word[i];
+		struct class *class = conf_class(conf, word);
+		struct prefix *prefix;
+
+		if (class) {
+			selection->class[class - conf->class] = true;
+			continue;
+		}
+		if (!strpbrk(word, ".:/"))
+			return refuse(NULL, word, "no such class");
+		prefix = &selection->prefix[selection->prefixes++];
+		if (value_prefix(NULL, word, prefix))
+			return REFUSED;
+		if (!table_find(&conf->matches, prefix))
+			return refuse(NULL, word, "no such match");
+	}
+	return DONE;
+}
+
+static bool selected(const struct selection *selection,
+		     const struct match *match)
+{
+	unsigned int i;
+
+	if (selection->all || selection->class[match->class])
+		return true;
+	for (i = 0; i < selection->prefixes; i++) {
+		if (!prefix_order(&selection->prefix[i], &match->prefix))
+			return true;
+	}
+	return false;
+}
+
+static json_t *match_json(const struct conf *conf, const struct match *match)
+{
+	char address[PREFIX_TEXT];
+
+	return json_pack("{s:s, s:i, s:s}", "source",
+			 address_text(&match->prefix, address), "length",
+			 (int)match->prefix.length, "class",
+			 conf->class[match->class].spec.name);
+}
+
+/* No struct columns here: there may be two million rows. */
+static void print_matches(const struct conf *conf,
+			  const struct selection *selection)
+{
+	const struct match *match = conf->matches.match;
+	char text[PREFIX_TEXT];
+	int width = strlen("SOURCE");
+	__u32 i;
+
+	for (i = 0; i < conf->matches.number; i++) {
+		int length;
+
+		if (!selected(selection, &match[i]))
+			continue;
+		length = strlen(prefix_text(&match[i].prefix, text));
+		if (length > width)
+			width = length;
+	}
+	printf("%-*s  CLASS\n", width, "SOURCE");
+	for (i = 0; i < conf->matches.number; i++) {
+		if (selected(selection, &match[i]))
+			printf("%-*s  %s\n", width,
+			       prefix_text(&match[i].prefix, text),
+			       conf->class[match[i].class].spec.name);
+	}
+}
+
+static int show_matches(struct words *words, unsigned int flags,
+			struct conf *conf)
+{
+	struct selection selection;
+	int error;
+	__u32 i;
+
+	error = select_matches(words, conf, &selection);
+	conf_sort(conf);
+	if (!error && (flags & FLAG_JSON)) {
+		json_array_begin();
+		for (i = 0; i < conf->matches.number; i++) {
+			struct match *match = &conf->matches.match[i];
+
+			if (selected(&selection, match))
+				json_array_put(match_json(conf, match));
+		}
+		json_array_end();
+	} else if (!error) {
+		print_matches(conf, &selection);
+	}
+	free(selection.prefix);
+	return error;
+}
+
+/* Words are ports; "port" before one is tolerated. */
+static int select_listeners(struct words *words, struct conf *conf)
+{
+	const char *word;
+	unsigned int i;
+	__u32 port;
+
+	if (!words_peek(words))
+		return DONE;
+	for (i = 0; i < conf->listeners; i++)
+		conf->listener[i].line = 0;
+	while ((word = words_next(words))) {
+		if (!strcmp(word, "port") && words_peek(words))
+			word = words_next(words);
+		if (value_range(NULL, word, "port", 1, 65535, &port))
+			return REFUSED;
+		for (i = 0; i < conf->listeners; i++) {
+			if (conf->listener[i].port == port)
+				break;
+		}
+		if (i == conf->listeners)
+			return refuse(NULL, word, "no such listener");
+		conf->listener[i].line = 1;
+	}
+	return DONE;
+}
+
+static int show_listeners(struct words *words, unsigned int flags,
+			  struct conf *conf)
+{
+	bool all = !words_peek(words);
+	struct columns *columns;
+	unsigned int i;
+
+	conf_sort(conf);
+	if (select_listeners(words, conf))
+		return REFUSED;
+	if (flags & FLAG_JSON) {
+		json_array_begin();
+		for (i = 0; i < conf->listeners; i++) {
+			struct listener *listener = &conf->listener[i];
+
+			if (all || listener->line)
+				json_array_put(json_pack("{s:i, s:i}", "port",
+							 (int)listener->port,
+							 "sockets",
+							 (int)listener->sockets));
+		}
+		json_array_end();
+		return DONE;
+	}
+	columns = columns_new(0);
+	columns_cell(columns, "PORT");
+	columns_cell(columns, "SOCKETS");
+	columns_row(columns);
+	for (i = 0; i < conf->listeners; i++) {
+		if (!all && !conf->listener[i].line)
+			continue;
+		columns_cell(columns, "%u", conf->listener[i].port);
+		columns_cell(columns, "%u", conf->listener[i].sockets);
+	}
+	columns_print(columns);
+	return DONE;
+}
+
+static int show_mark(struct words *words, unsigned int flags,
+		     struct conf *conf)
+{
+	__u32 mask = conf->mask;
+
+	if (flags & FLAG_JSON)
+		json_print(json_pack("{s:I}", "mark_mask", (json_int_t)mask));
+	else if (mask)
+		printf("mask 0x%08x, for classes of mark 0x1..0x%x\n", mask,
+		       mask / (mask & -mask));
+	else
+		puts("no mask");
+	return DONE;
+}
+
+/**
+ * command_show() - print the classes, matches, listeners or the mark mask
+ * @words: NAME...: those that are to be printed; none: all
+ * @flags: FLAG_JSON
+ * @object: what is to be printed
+ *
+ * Return: exit status.
+ */
+int command_show(struct words *words, unsigned int flags, enum object object)
+{
+	struct nl nl = { 0 };
+	struct conf conf;
+	int error;
+
+	if (object == OBJECT_MARK && edit_refuse_end(words, "mark show"))
+		return REFUSED;
+	conf_init(&conf, NULL);
+	error = nl_open(&nl);
+	if (!error)
+		error = load_conf(&nl, &conf, object != OBJECT_MATCH);
+	if (!error) {
+		switch (object) {
+		case OBJECT_CLASS:
+			error = show_classes(words, flags, &conf);
+			break;
+		case OBJECT_MATCH:
+			error = show_matches(words, flags, &conf);
+			break;
+		case OBJECT_LISTENER:
+			error = show_listeners(words, flags, &conf);
+			break;
+		case OBJECT_MARK:
+			error = show_mark(words, flags, &conf);
+			break;
+		}
+	}
+	nl_close(&nl);
+	conf_clear(&conf);
+	return error;
+}

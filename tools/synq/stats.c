@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters: of each class at each listener, and of the network namespace.
+ *
+ * Two tables.  In the first the columns add up to SEEN: what became of the
+ * SYNs.  The second is about the connections that came of them: the gate and
+ * the accept queue; columns in which all is zero are left out there.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "print.h"
+
+#define TRIES		10
+
+static const struct counter {
+	unsigned int type;
+	const char *key;
+	const char *heading;
+} counters[] = {
+	{ SYNQ_A_COUNTERS_SEEN, "seen", "SEEN" },
+	{ SYNQ_A_COUNTERS_ADMITTED, "admitted", "ADMITTED" },
+	{ SYNQ_A_COUNTERS_EXCESS_DROPPED, "excess_dropped", "EXCESS-DROPPED" },
+	{ SYNQ_A_COUNTERS_EXCESS_PASSED, "excess_passed", "EXCESS-PASSED" },
+	{ SYNQ_A_COUNTERS_QUEUE_REFUSED, "queue_refused", "QUEUE-REFUSED" },
+	{ SYNQ_A_COUNTERS_PROMOTED, "promoted", "PROMOTED" },
+	{ SYNQ_A_COUNTERS_WITHHELD, "withheld", "WITHHELD" },
+	{ SYNQ_A_COUNTERS_WITHHELD_COMPLETED, "withheld_completed",
+	  "COMPLETED" },
+	{ SYNQ_A_COUNTERS_WITHHELD_EXPIRED, "withheld_expired", "EXPIRED" },
+	{ SYNQ_A_COUNTERS_WITHHELD_PENDING, "withheld_pending", "PENDING" },
+	{ SYNQ_A_COUNTERS_COOKIE_REFUSED, "cookie_refused", "COOKIE-REFUSED" },
+	{ SYNQ_A_COUNTERS_FASTOPEN_DECLINED, "fastopen_declined",
+	  "FASTOPEN-DECLINED" },
+	{ SYNQ_A_COUNTERS_GATE_BYPASSED, "gate_bypassed", "GATE-BYPASSED" },
+	{ SYNQ_A_COUNTERS_PLACED, "placed", "PLACED" },
+	{ SYNQ_A_COUNTERS_MOVED, "moved", "MOVED" },
+};
+
+#define COUNTERS	(sizeof(counters) / sizeof(*counters))
+#define SYN_COUNTERS	5	/* those of the first table */
+
+/* Of the network namespace. */
+static const struct counter net_counters[] = {
+	{ SYNQ_A_CONF_FRAGMENTS, "fragments", "fragments not judged" },
+	{ SYNQ_A_CONF_NO_LISTENER, "no_listener", "SYNs without a listener" },
+	{ SYNQ_A_CONF_ATTACH_FAILED, "attach_failed",
+	  "sockets left to the stock kernel" },
+	{ SYNQ_A_CONF_FOREIGN_OWNER, "foreign_owner",
+	  "sockets with another owner" },
+};
+
+#define NET_COUNTERS	(sizeof(net_counters) / sizeof(*net_counters))
+
+/**
+ * struct row - a pair of listener and class
+ * @port: local port; 0: all listeners together
+ * @class: name of the class
+ * @value: of each counter
+ */
+struct row {
+	unsigned int port;
+	char class[SYNQ_NAME_MAX + 1];
+	__u64 value[COUNTERS];
+};
+
+/**
+ * struct stats - what is shown
+ * @class: only this class, or NULL
+ * @port: only this listener, or 0
+ * @row: the rows, in the order of the kernel, then those of all listeners
+ * @rows: how many
+ * @room: for how many there is memory
+ * @net: counters of the network namespace
+ * @sockets: managed now
+ * @generation: of the configuration
+ * @bypass: switched off
+ */
+struct stats {
+	const char *class;
+	__u32 port;
+	struct row *row;
+	unsigned int rows;
+	unsigned int room;
+	__u64 net[NET_COUNTERS];
+	__u32 sockets;
+	__u32 generation;
+	bool bypass;
+};
+
+static int parse(struct words *words, struct stats *stats)
+{
+	const char *word, *value;
+
+	while ((word = words_next(words))) {
+		if (!strcmp(word, "sources"))
+			return refuse(NULL, word, "not supported yet");
+		if (strcmp(word, "class") && strcmp(word, "listener"))
+			return refuse(NULL, word,
+				      "not a stats option (class, listener)");
+		value = words_next(words);
+		if (*word == 'c' ? !!stats->class : !!stats->port)
+			return refuse(NULL, word, "given twice");
+		if (!value)
+			return refuse(NULL, word, "its value is missing (%s)",
+				      *word == 'c' ? "NAME" : "PORT");
+		if (*word == 'c') {
+			if (value_name(NULL, value))
+				return REFUSED;
+			stats->class = value;
+		} else if (value_range(NULL, value, "port", 1, 65535,
+				       &stats->port)) {
+			return REFUSED;
+		}
+	}
+	return DONE;
+}
+
+/* A class or listener without counters may exist or not: only one is wrong. */
+static int check_filters(struct nl *nl, const struct stats *stats)
+{
+	struct conf conf;
+	char text[16];
+	unsigned int i;
+	int error;
+
+	error = load_conf(nl, &conf, true);
+	if (!error && stats->class && !conf_class(&conf, stats->class))
+		error = refuse(NULL, stats->class, "no such class");
+	if (!error && stats->port) {
+		for (i = 0; i < conf.listeners; i++) {
+			if (conf.listener[i].port == stats->port)
+				break;
+		}
+		snprintf(text, sizeof(text), "%u", stats->port);
+		if (i == conf.listeners)
+			error = refuse(NULL, text, "no such listener");
+	}
+	conf_clear(&conf);
+	return error;
+}
+
+static struct row *new_row(struct stats *stats)
+{
+	struct row *row;
+
+	if (stats->rows == stats->room) {
+		stats->room = stats->room ? 2 * stats->room : 32;
+		stats->row = allocate(stats->row, stats->room,
+				      sizeof(*stats->row));
+	}
+	row = &stats->row[stats->rows++];
+	memset(row, 0, sizeof(*row));
+	return row;
+}
+
+static void take_row(struct nlattr **attr, void *arg)
+{
+	const char *class = attr_text(attr, SYNQ_A_STATS_CLASS);
+	unsigned int port = attr_u16(attr, SYNQ_A_STATS_PORT);
+	struct nlattr *value;
+	struct stats *stats = arg;
+	struct row *row;
+	unsigned int i;
+
+	if (!attr[SYNQ_A_STATS_COUNTERS] ||
+	    (stats->class && strcmp(stats->class, class)) ||
+	    (stats->port && stats->port != port))
+		return;
+	row = new_row(stats);
+	row->port = port;
+	snprintf(row->class, sizeof(row->class), "%s", class);
+	mnl_attr_for_each_nested(value, attr[SYNQ_A_STATS_COUNTERS]) {
+		for (i = 0; i < COUNTERS; i++) {
+			if (mnl_attr_get_type(value) == counters[i].type)
+				row->value[i] = mnl_attr_get_u64(value);
+		}
+	}
+}
+
+static void take_net(struct nlattr **attr, void *arg)
+{
+	struct stats *stats = arg;
+	unsigned int i;
+
+	for (i = 0; i < NET_COUNTERS; i++)
+		stats->net[i] = attr_u64(attr, net_counters[i].type);
+	stats->sockets = attr_u32(attr, SYNQ_A_CONF_SOCKETS);
+	stats->generation = attr_u32(attr, SYNQ_A_CONF_GENERATION);
+	stats->bypass = attr_u8(attr, SYNQ_A_CONF_BYPASS);
+}
+
+static int fetch(struct nl *nl, struct stats *stats)
+{
+	char room[MNL_NLMSG_HDRLEN + GENL_HDRLEN];
+	struct nl_error result;
+	unsigned int tries = 0;
+	bool interrupted;
+	int error;
+
+	do {
+		if (tries++ == TRIES)
+			return fail(REFUSED,
+				    "the configuration changes too fast to be read; try again");
+		interrupted = false;
+		stats->rows = 0;
+		error = nl_dump(nl, SYNQ_CMD_STATS_GET, SYNQ_A_STATS_MAX,
+				take_row, stats, &interrupted);
+		if (error)
+			return error;
+	} while (interrupted);
+
+	if (nl_call(nl, nl_request(nl, room, SYNQ_CMD_CONF_GET, 0),
+		    SYNQ_A_CONF_MAX, take_net, stats, &result))
+		return UNREACHABLE;
+	return result.code ? nl_refuse(NULL, NULL, &result) : DONE;
+}
+
+static struct row *find_total(struct stats *stats, unsigned int from,
+			      const char *class)
+{
+	unsigned int i;
+
+	for (i = from; i < stats->rows; i++) {
+		if (!strcmp(stats->row[i].class, class))
+			return &stats->row[i];
+	}
+	return NULL;
+}
+
+/* Rows of port 0 behind the others, where a class has several listeners. */
+static void add_totals(struct stats *stats)
+{
+	unsigned int rows = stats->rows;
+	unsigned int i, j;
+	struct row *total;
+
+	if (!rows || stats->row[0].port == stats->row[rows - 1].port)
+		return;
+	for (i = 0; i < rows; i++) {
+		total = find_total(stats, rows, stats->row[i].class);
+		if (!total) {
+			total = new_row(stats);
+			memcpy(total->class, stats->row[i].class,
+			       sizeof(total->class));
+		}
+		for (j = 0; j < COUNTERS; j++)
+			total->value[j] += stats->row[i].value[j];
+	}
+}
+
+static void print_table(const struct stats *stats, unsigned int from,
+			unsigned int to, const bool *hide)
+{
+	struct columns *columns = columns_new(2);
+	const struct row *row;
+	unsigned int i;
+
+	columns_cell(columns, "LISTENER");
+	columns_cell(columns, "CLASS");
+	for (i = from; i < to; i++) {
+		if (!hide[i])
+			columns_cell(columns, "%s", counters[i].heading);
+	}
+	columns_row(columns);
+	for (row = stats->row; row < stats->row + stats->rows; row++) {
+		columns_cell(columns, row->port ? "%u" : "all", row->port);
+		columns_cell(columns, "%s", row->class);
+		for (i = from; i < to; i++) {
+			if (!hide[i])
+				columns_cell(columns, "%llu", row->value[i]);
+		}
+	}
+	columns_print(columns);
+}
+
+static void print_tables(struct stats *stats)
+{
+	bool hide[COUNTERS] = { false };
+	bool any = false;
+	unsigned int i, j;
+
+	add_totals(stats);
+	print_table(stats, 0, SYN_COUNTERS, hide);
+	for (i = SYN_COUNTERS; i < COUNTERS; i++) {
+		hide[i] = true;
+		for (j = 0; j < stats->rows; j++)
+			hide[i] &= !stats->row[j].value[i];
+		any |= !hide[i];
+	}
+	if (!any)
+		return;
+	putchar('\n');
+	print_table(stats, SYN_COUNTERS, COUNTERS, hide);
+}
+
+static void print_net(const struct stats *stats)
+{
+	unsigned int i;
+
+	if (stats->rows)
+		putchar('\n');
+	else
+		puts("no listener is configured");
+	if (stats->bypass)
+		puts("synq is off: the stock kernel serves all (synq on)");
+	printf("sockets managed: %u\n", stats->sockets);
+	for (i = 0; i < NET_COUNTERS; i++)
+		printf("%s: %llu\n", net_counters[i].heading, stats->net[i]);
+}
+
+static json_t *conf_json(const struct stats *stats)
+{
+	json_t *json = json_object();
+	unsigned int i;
+
+	json_object_set_new(json, "generation",
+			    json_integer(stats->generation));
+	json_object_set_new(json, "bypass", json_boolean(stats->bypass));
+	json_object_set_new(json, "sockets", json_integer(stats->sockets));
+	for (i = 0; i < NET_COUNTERS; i++)
+		json_object_set_new(json, net_counters[i].key,
+				    json_integer(stats->net[i]));
+	return json;
+}
+
+static json_t *row_json(const struct row *row)
+{
+	json_t *values = json_object();
+	unsigned int i;
+
+	for (i = 0; i < COUNTERS; i++)
+		json_object_set_new(values, counters[i].key,
+				    json_integer(row->value[i]));
+	return json_pack("{s:i, s:s, s:o}", "port", (int)row->port, "class",
+			 row->class, "counters", values);
+}
+
+static void print_json(const struct stats *stats)
+{
+	json_t *rows = json_array();
+	unsigned int i;
+
+	for (i = 0; i < stats->rows; i++)
+		json_array_append_new(rows, row_json(&stats->row[i]));
+	json_print(json_pack("{s:o, s:o}", "conf", conf_json(stats), "stats",
+			     rows));
+}
+
+/**
+ * command_stats() - print counters
+ * @words: [class NAME] [listener PORT]
+ * @flags: FLAG_JSON
+ *
+ * Return: exit status.
+ */
+int command_stats(struct words *words, unsigned int flags)
+{
+	struct stats stats = { 0 };
+	struct nl nl = { 0 };
+	int error;
+
+	error = parse(words, &stats);
+	if (!error)
+		error = nl_open(&nl);
+	if (!error && (stats.class || stats.port))
+		error = check_filters(&nl, &stats);
+	if (!error)
+		error = fetch(&nl, &stats);
+	if (!error && (flags & FLAG_JSON)) {
+		print_json(&stats);
+	} else if (!error) {
+		if (stats.rows)
+			print_tables(&stats);
+		if (!stats.class && !stats.port)
+			print_net(&stats);
+	}
+	nl_close(&nl);
+	free(stats.row);
+	return error;
+}

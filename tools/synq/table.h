@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The matches of a configuration: prefix to class, up to SYNQ_MATCHES_MAX.
+ */
+#ifndef SYNQ_TABLE_H
+#define SYNQ_TABLE_H
+
+#include "value.h"
+
+/**
+ * struct match - a match
+ * @prefix: the key
+ * @class: slot of the class in struct conf
+ * @line: where it was written, or 0
+ * @next: the next in the same bucket, as index + 1; 0 ends the chain
+ */
+struct match {
+	struct prefix prefix;
+	__u8 class;
+	__u32 line;
+	__u32 next;
+};
+
+/**
+ * struct table - all matches
+ * @match: the matches, in no order
+ * @number: how many there are
+ * @room: for how many there is memory
+ * @bucket: heads of the chains, as index + 1; one for each place in @match
+ */
+struct table {
+	struct match *match;
+	__u32 number;
+	__u32 room;
+	__u32 *bucket;
+};
+
+/* table.c */
+struct match *table_find(const struct table *table,
+			 const struct prefix *prefix);
+struct match *table_add(struct table *table, const struct prefix *prefix);
+void table_del(struct table *table, struct match *match);
+void table_clear(struct table *table);
+int prefix_order(const struct prefix *a, const struct prefix *b);
+void table_sort(struct table *table);
+
+#endif /* SYNQ_TABLE_H */

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A transaction: any number of edits that take effect together or not at all.
+ *
+ * Edits are numbered in the order in which they are given; the kernel's
+ * sequence numbers lead back to them when one is refused.  They are sent in
+ * pieces of 16 KB: few system calls, and the errors of one piece fit the
+ * receive buffer.  Nothing is sent any more after the first error; the draft
+ * goes with the socket.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tx.h"
+
+#define PIECE		16384
+
+/* More than the longest edit takes. */
+#define EDIT_ROOM	256
+
+static int flush(struct tx *tx)
+{
+	int error = DONE;
+
+	if (tx->used && !tx->error.code)
+		error = nl_send(tx->nl, tx->buffer, tx->used);
+	if (tx->used && !error)
+		nl_collect(tx->nl, tx->first, &tx->error);
+	tx->used = 0;
+	return error;
+}
+
+/**
+ * tx_begin() - open a draft
+ * @tx: the transaction
+ * @nl: the conversation, which can have one at a time
+ * @replace: start with an empty configuration instead of the current one
+ * @generation: the configuration that the edits are meant for; NULL: any
+ *
+ * Return: DONE, with tx->error to be looked at, or UNREACHABLE, reported.
+ */
+int tx_begin(struct tx *tx, struct nl *nl, bool replace,
+	     const __u32 *generation)
+{
+	struct nlmsghdr *nlh;
+
+	memset(tx, 0, sizeof(*tx));
+	tx->nl = nl;
+	tx->buffer = allocate(NULL, PIECE + EDIT_ROOM, 1);
+	nlh = nl_request(nl, tx->buffer, SYNQ_CMD_CONF_BEGIN, 0);
+	tx->first = nl->seq + 1;
+	if (replace)
+		mnl_attr_put(nlh, SYNQ_A_CONF_REPLACE, 0, NULL);
+	if (generation)
+		mnl_attr_put_u32(nlh, SYNQ_A_CONF_GENERATION, *generation);
+	return nl_call(nl, nlh, 0, NULL, NULL, &tx->error);
+}
+
+static void put_class(struct nlmsghdr *nlh, const struct class_spec *spec)
+{
+	mnl_attr_put_strz(nlh, SYNQ_A_CLASS_NAME, spec->name);
+	if (spec->given & GIVEN_PRIORITY)
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_PRIORITY, spec->priority);
+	if (spec->given & GIVEN_DEFAULT)
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_DEFAULT, spec->is_default);
+	if (spec->given & GIVEN_MARK)
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_MARK, spec->mark);
+	if (spec->given & GIVEN_RESERVE)
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_RESERVE, spec->reserve);
+	if (spec->given & GIVEN_RATE)
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_RATE, spec->rate);
+	if (spec->given & GIVEN_BURST)
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_BURST, spec->burst);
+	if (spec->given & GIVEN_EXCESS)
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_EXCESS, spec->excess);
+}
+
+static void put_match(struct nlmsghdr *nlh, const struct edit *edit)
+{
+	mnl_attr_put(nlh, SYNQ_A_MATCH_SOURCE, prefix_bytes(&edit->source),
+		     edit->source.address);
+	mnl_attr_put_u8(nlh, SYNQ_A_MATCH_LENGTH, edit->source.length);
+	if (edit->verb != VERB_DEL)
+		mnl_attr_put_strz(nlh, SYNQ_A_MATCH_CLASS, edit->class.name);
+}
+
+static __u8 command_for(const struct edit *edit)
+{
+	static const __u8 class[] = {
+		SYNQ_CMD_CLASS_ADD, SYNQ_CMD_CLASS_SET, SYNQ_CMD_CLASS_DEL,
+	};
+	static const __u8 match[] = {
+		SYNQ_CMD_MATCH_ADD, SYNQ_CMD_MATCH_SET, SYNQ_CMD_MATCH_DEL,
+	};
+
+	switch (edit->object) {
+	case OBJECT_CLASS:
+		return class[edit->verb];
+	case OBJECT_MATCH:
+		return match[edit->verb];
+	case OBJECT_LISTENER:
+		return edit->verb == VERB_DEL ? SYNQ_CMD_LISTENER_DEL :
+						SYNQ_CMD_LISTENER_ADD;
+	case OBJECT_MARK:
+		break;
+	}
+	return SYNQ_CMD_CONF_SET;
+}
+
+/**
+ * tx_edit() - edit the draft
+ * @tx: the transaction, begun
+ * @edit: the edit
+ *
+ * Return: DONE, with tx->error to be looked at, or UNREACHABLE, reported.
+ */
+int tx_edit(struct tx *tx, const struct edit *edit)
+{
+	struct nlmsghdr *nlh;
+
+	if (tx->error.code)
+		return DONE;
+	nlh = nl_request(tx->nl, tx->buffer + tx->used, command_for(edit), 0);
+	switch (edit->object) {
+	case OBJECT_CLASS:
+		put_class(nlh, &edit->class);
+		break;
+	case OBJECT_MATCH:
+		put_match(nlh, edit);
+		break;
+	case OBJECT_LISTENER:
+		mnl_attr_put_u16(nlh, SYNQ_A_LISTENER_PORT, edit->port);
+		break;
+	case OBJECT_MARK:
+		mnl_attr_put_u32(nlh, SYNQ_A_CONF_MARK_MASK,
+				 edit->verb == VERB_DEL ? 0 : edit->mask);
+		break;
+	}
+	tx->changes++;
+	tx->used += MNL_ALIGN(nlh->nlmsg_len);
+	return tx->used >= PIECE ? flush(tx) : DONE;
+}
+
+/**
+ * tx_commit() - have all edits take effect
+ * @tx: the transaction, ended afterwards
+ * @error: what tx_begin() returned
+ *
+ * Return: DONE, with tx->error to be looked at, or UNREACHABLE, reported.
+ */
+int tx_commit(struct tx *tx, int error)
+{
+	struct nlmsghdr *nlh;
+
+	if (!error)
+		error = flush(tx);
+	if (!error && !tx->error.code) {
+		nlh = nl_request(tx->nl, tx->buffer, SYNQ_CMD_CONF_COMMIT,
+				 NLM_F_ACK);
+		mnl_attr_put_u32(nlh, SYNQ_A_CONF_CHANGES, tx->changes);
+		error = nl_send(tx->nl, nlh, nlh->nlmsg_len);
+		if (!error)
+			error = nl_wait(tx->nl, tx->first, nlh->nlmsg_seq, 0,
+					NULL, NULL, &tx->error);
+	}
+	if (tx->error.code == ESTALE)
+		snprintf(tx->error.text, sizeof(tx->error.text), "%s",
+			 "somebody else changed the configuration meanwhile; try again");
+	free(tx->buffer);
+	tx->buffer = NULL;
+	return error;
+}
+
+/**
+ * tx_edit_failed() - was it an edit that was refused, and which?
+ * @tx: the transaction, with an error
+ * @edit: number of the edit, from 0
+ *
+ * Return: false if begin or commit was refused.
+ */
+bool tx_edit_failed(const struct tx *tx, __u32 *edit)
+{
+	*edit = tx->error.seq - tx->first;
+	return tx->error.code && *edit < tx->changes;
+}

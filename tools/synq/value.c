@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The values of the configuration language, from text and to text.
+ *
+ * Every value has one spelling only where that prevents a mistake: a rate and
+ * a share are refused without their unit, a number with a leading zero (octal
+ * elsewhere), a network with host bits.  Whoever refuses says what would be
+ * accepted.  Pure, apart from the line that refuse() prints.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "value.h"
+
+/* Decimal digits only, no sign, no leading zero. */
+static bool number(const char *text, size_t length, __u32 *value)
+{
+	__u64 n = 0;
+	size_t i;
+
+	if (!length || length > 10 || (length > 1 && *text == '0'))
+		return false;
+	for (i = 0; i < length; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		n = 10 * n + (text[i] - '0');
+	}
+	*value = n;
+	return n <= 0xffffffff;
+}
+
+/**
+ * value_range() - a decimal number within limits
+ * @origin: where it stands
+ * @text: the word
+ * @what: name of the option, for the message
+ * @min: smallest value
+ * @max: largest value
+ * @value: the number
+ *
+ * Return: DONE or REFUSED.
+ */
+int value_range(const struct origin *origin, const char *text,
+		const char *what, __u32 min, __u32 max, __u32 *value)
+{
+	if (!number(text, strlen(text), value) || *value < min || *value > max)
+		return refuse(origin, text, "%s is a number, %u..%u", what,
+			      min, max);
+	return DONE;
+}
+
+/**
+ * value_bits() - a mark or a mask: decimal, or hexadecimal after 0x
+ * @origin: where it stands
+ * @text: the word
+ * @what: name of the option, for the message
+ * @value: the number
+ *
+ * Return: DONE or REFUSED.
+ */
+int value_bits(const struct origin *origin, const char *text,
+	       const char *what, __u32 *value)
+{
+	size_t digits;
+
+	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+		digits = strspn(text + 2, "0123456789abcdefABCDEF");
+		if (digits && digits <= 8 && !text[2 + digits]) {
+			*value = strtoul(text + 2, NULL, 16);
+			return DONE;
+		}
+	} else if (number(text, strlen(text), value)) {
+		return DONE;
+	}
+	return refuse(origin, text,
+		      "%s is a number of 32 bits, decimal or 0x hexadecimal",
+		      what);
+}
+
+/**
+ * value_percent() - a share of a listener's backlog
+ * @origin: where it stands
+ * @text: the word
+ * @max: largest share
+ * @value: per cent
+ *
+ * Return: DONE or REFUSED.
+ */
+int value_percent(const struct origin *origin, const char *text, __u32 max,
+		  __u32 *value)
+{
+	size_t length = strlen(text);
+	bool unit = length && text[length - 1] == '%';
+
+	if (number(text, length - unit, value) && *value <= max) {
+		if (unit)
+			return DONE;
+		return refuse(origin, text, "the unit is missing: %u%%",
+			      *value);
+	}
+	return refuse(origin, text,
+		      "reserve is a share of the backlog, 0%%..%u%%", max);
+}
+
+/**
+ * value_rate() - SYNs per second
+ * @origin: where it stands
+ * @text: the word: N/second, N/sec or N/s
+ * @value: SYNs per second
+ *
+ * Return: DONE or REFUSED.
+ */
+int value_rate(const struct origin *origin, const char *text, __u32 *value)
+{
+	size_t digits = strspn(text, "0123456789");
+	const char *unit = text + digits;
+	bool good;
+
+	good = number(text, digits, value) && *value &&
+	       *value <= SYNQ_RATE_MAX;
+	if (good && !*unit)
+		return refuse(origin, text, "the unit is missing: %u/second",
+			      *value);
+	if (good && (!strcmp(unit, "/second") || !strcmp(unit, "/sec") ||
+		     !strcmp(unit, "/s")))
+		return DONE;
+	return refuse(origin, text, "rate is N/second, N 1..%u",
+		      SYNQ_RATE_MAX);
+}
+
+static bool letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/**
+ * value_name() - may this be the name of a class?
+ * @origin: where it stands
+ * @text: the word
+ *
+ * Return: DONE or REFUSED.
+ */
+int value_name(const struct origin *origin, const char *text)
+{
+	size_t i;
+
+	if (strlen(text) > SYNQ_NAME_MAX)
+		return refuse(origin, text,
+			      "a class name has at most %u characters",
+			      SYNQ_NAME_MAX);
+	for (i = 0; text[i]; i++) {
+		if (letter(text[i]))
+			continue;
+		if (!i || (!(text[i] >= '0' && text[i] <= '9') &&
+			   text[i] != '_' && text[i] != '-'))
+			break;
+	}
+	if (!i || text[i])
+		return refuse(origin, text,
+			      "a class name is a letter and then letters, digits, _ and -");
+	return DONE;
+}
+
+static bool is_mapped(const struct prefix *prefix)
+{
+	static const __u8 mapped[12] = { [10] = 0xff, 0xff };
+
+	return prefix->family == AF_INET6 && prefix->length >= 96 &&
+	       !memcmp(prefix->address, mapped, sizeof(mapped));
+}
+
+/* Address in @text[0..@length), in full length. */
+static bool address(const char *text, size_t length, struct prefix *prefix)
+{
+	char word[INET6_ADDRSTRLEN];
+
+	if (length >= sizeof(word))
+		return false;
+	memcpy(word, text, length);
+	word[length] = '\0';
+
+	memset(prefix, 0, sizeof(*prefix));
+	prefix->family = strchr(word, ':') ? AF_INET6 : AF_INET;
+	prefix->length = prefix_bits(prefix);
+	return inet_pton(prefix->family, word, prefix->address) == 1;
+}
+
+/* An IPv4 client of an IPv6 socket is an IPv4 client to synq. */
+static int refuse_mapped(const struct origin *origin, const char *text,
+			 const struct prefix *prefix, bool host)
+{
+	struct prefix v4 = {
+		.family = AF_INET,
+		.length = prefix->length - 96,
+	};
+	char right[PREFIX_TEXT];
+
+	memcpy(v4.address, prefix->address + 12, 4);
+	return refuse(origin, text, "an IPv4 address in IPv6; write %s",
+		      host ? address_text(&v4, right) :
+			     prefix_text(&v4, right));
+}
+
+/**
+ * value_address() - the address of a host
+ * @origin: where it stands
+ * @text: the word
+ * @prefix: the address, with full length
+ *
+ * Return: DONE or REFUSED.
+ */
+int value_address(const struct origin *origin, const char *text,
+		  struct prefix *prefix)
+{
+	if (!address(text, strlen(text), prefix))
+		return refuse(origin, text, "not an IPv4 or IPv6 address");
+	if (is_mapped(prefix))
+		return refuse_mapped(origin, text, prefix, true);
+	return DONE;
+}
+
+/* Clears all behind the prefix length; false if there was something. */
+static bool clear_host_bits(struct prefix *prefix)
+{
+	unsigned int bit = prefix->length;
+	unsigned int i = bit / 8;
+	bool clear = true;
+
+	for (; i < prefix_bytes(prefix); i++, bit = 0) {
+		__u8 host = 0xff >> (bit % 8);
+
+		if (prefix->address[i] & host)
+			clear = false;
+		prefix->address[i] &= ~host;
+	}
+	return clear;
+}
+
+/**
+ * value_prefix() - a network, or a single address
+ * @origin: where it stands
+ * @text: the word: ADDRESS or ADDRESS/LENGTH
+ * @prefix: the network
+ *
+ * Return: DONE or REFUSED.
+ */
+int value_prefix(const struct origin *origin, const char *text,
+		 struct prefix *prefix)
+{
+	size_t length = strcspn(text, "/");
+	char right[PREFIX_TEXT];
+	struct prefix whole;
+	__u32 bits;
+
+	if (!address(text, length, prefix))
+		return refuse(origin, text,
+			      "not a source (ADDRESS or ADDRESS/LENGTH, IPv4 or IPv6)");
+	if (text[length]) {
+		const char *word = text + length + 1;
+
+		if (!number(word, strlen(word), &bits) ||
+		    bits > prefix_bits(prefix))
+			return refuse(origin, text,
+				      "the prefix length of IPv%c is 0..%u",
+				      prefix->family == AF_INET ? '4' : '6',
+				      prefix_bits(prefix));
+		prefix->length = bits;
+	}
+
+	whole = *prefix;
+	if (!clear_host_bits(prefix) && !is_mapped(&whole))
+		return refuse(origin, text,
+			      "host bits set; did you mean %s?",
+			      prefix_text(prefix, right));
+	if (is_mapped(prefix))
+		return refuse_mapped(origin, text, prefix, !text[length]);
+	return DONE;
+}
+
+/**
+ * address_text() - print the address of a prefix
+ * @prefix: the prefix
+ * @text: room for PREFIX_TEXT bytes
+ *
+ * Return: @text.
+ */
+const char *address_text(const struct prefix *prefix, char *text)
+{
+	if (!inet_ntop(prefix->family, prefix->address, text, PREFIX_TEXT))
+		*text = '\0';
+	return text;
+}
+
+/**
+ * prefix_text() - print a prefix, always with its length
+ * @prefix: the prefix
+ * @text: room for PREFIX_TEXT bytes
+ *
+ * Return: @text.
+ */
+const char *prefix_text(const struct prefix *prefix, char *text)
+{
+	size_t used;
+
+	address_text(prefix, text);
+	used = strlen(text);
+	snprintf(text + used, PREFIX_TEXT - used, "/%u", prefix->length);
+	return text;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The values of the configuration language, from text and to text.
+ */
+#ifndef SYNQ_VALUE_H
+#define SYNQ_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include <linux/synq.h>
+#include <linux/types.h>
+
+#include "report.h"
+
+/**
+ * struct prefix - a network, or with full length a host
+ * @family: AF_INET or AF_INET6
+ * @length: prefix length in bits
+ * @address: network byte order; the bytes behind an IPv4 address are 0
+ */
+struct prefix {
+	__u8 family;
+	__u8 length;
+	__u8 address[16];
+};
+
+/* "ffff:...:255.255.255.255/128" and its NUL */
+#define PREFIX_TEXT	52
+
+static inline unsigned int prefix_bytes(const struct prefix *prefix)
+{
+	return prefix->family == AF_INET ? 4 : 16;
+}
+
+static inline unsigned int prefix_bits(const struct prefix *prefix)
+{
+	return 8 * prefix_bytes(prefix);
+}
+
+/* value.c */
+int value_range(const struct origin *origin, const char *text,
+		const char *what, __u32 min, __u32 max, __u32 *value);
+int value_bits(const struct origin *origin, const char *text,
+	       const char *what, __u32 *value);
+int value_percent(const struct origin *origin, const char *text, __u32 max,
+		  __u32 *value);
+int value_rate(const struct origin *origin, const char *text, __u32 *value);
+int value_name(const struct origin *origin, const char *text);
+int value_address(const struct origin *origin, const char *text,
+		  struct prefix *prefix);
+int value_prefix(const struct origin *origin, const char *text,
+		 struct prefix *prefix);
+const char *address_text(const struct prefix *prefix, char *text);
+const char *prefix_text(const struct prefix *prefix, char *text);
+
+#endif /* SYNQ_VALUE_H */

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Commands on the configuration as a whole: apply, diff, save, flush, on, off.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "print.h"
+
+#define TRIES		10
+
+/**
+ * struct plan - the edits that make a configuration out of nothing
+ * @conf: the configuration
+ * @class: its classes
+ * @classes: how many there are
+ */
+struct plan {
+	const struct conf *conf;
+	const struct class *class[SLOTS];
+	__u32 classes;
+};
+
+static void plan_class(const struct plan *plan, __u32 i, struct edit *edit)
+{
+	edit->object = OBJECT_CLASS;
+	edit->class = plan->class[i]->spec;
+	edit->origin.line = plan->class[i]->line;
+}
+
+static void plan_match(const struct plan *plan, __u32 i, struct edit *edit)
+{
+	const struct match *match = &plan->conf->matches.match[i];
+
+	edit->object = OBJECT_MATCH;
+	edit->source = match->prefix;
+	edit->class = plan->conf->class[match->class].spec;
+	edit->origin.line = match->line;
+}
+
+static void plan_listener(const struct plan *plan, __u32 i, struct edit *edit)
+{
+	edit->object = OBJECT_LISTENER;
+	edit->port = plan->conf->listener[i].port;
+	edit->origin.line = plan->conf->listener[i].line;
+}
+
+static void plan_mark(const struct plan *plan, struct edit *edit)
+{
+	edit->object = OBJECT_MARK;
+	edit->mask = plan->conf->mask;
+	edit->origin.line = plan->conf->mask_line;
+}
+
+/* Edit number @i, from 0; false if there are no more. */
+static bool plan_edit(const struct plan *plan, __u32 i, struct edit *edit)
+{
+	const struct conf *conf = plan->conf;
+
+	memset(edit, 0, sizeof(*edit));
+	edit->verb = VERB_ADD;
+	edit->origin.file = conf->file;
+	if (conf->mask && !i--) {
+		plan_mark(plan, edit);
+		return true;
+	}
+	if (i < plan->classes) {
+		plan_class(plan, i, edit);
+		return true;
+	}
+	i -= plan->classes;
+	if (i < conf->matches.number) {
+		plan_match(plan, i, edit);
+		return true;
+	}
+	i -= conf->matches.number;
+	if (i < conf->listeners) {
+		plan_listener(plan, i, edit);
+		return true;
+	}
+	return false;
+}
+
+static int refuse_plan(const struct plan *plan, const struct tx *tx)
+{
+	struct origin origin = { plan->conf->file, 0 };
+	struct edit edit;
+	char text[EDIT_TEXT];
+	__u32 number;
+
+	if (tx->error.code == ESTALE)
+		return fail(REFUSED, "%s", tx->error.text);
+	if (!tx_edit_failed(tx, &number) || !plan_edit(plan, number, &edit))
+		return nl_refuse(&origin, NULL, &tx->error);
+	return nl_refuse(&edit.origin, edit_value(&edit, text), &tx->error);
+}
+
+/* The configuration in force, without which there is nothing to replace. */
+static int get_generation(struct nl *nl, __u32 *generation)
+{
+	struct conf conf;
+	int error = load_conf(nl, &conf, true);
+
+	*generation = conf.generation;
+	conf_clear(&conf);
+	return error;
+}
+
+static int apply(struct nl *nl, struct conf *conf)
+{
+	struct plan plan = { .conf = conf };
+	struct edit edit;
+	__u32 generation;
+	struct tx tx;
+	__u32 i;
+	int error;
+
+	conf_sort(conf);
+	plan.classes = conf_sorted_classes(conf, plan.class);
+	error = get_generation(nl, &generation);
+	if (error)
+		return error;
+	error = tx_begin(&tx, nl, true, &generation);
+	for (i = 0; !error && !tx.error.code && plan_edit(&plan, i, &edit);
+	     i++)
+		error = tx_edit(&tx, &edit);
+	if (tx_commit(&tx, error))
+		return UNREACHABLE;
+	return tx.error.code ? refuse_plan(&plan, &tx) : DONE;
+}
+
+/* The one word that apply and diff take: the name of a file. */
+static int read_conf(struct words *words, const char *command,
+		     struct conf *conf)
+{
+	const char *name = words_next(words);
+
+	conf_init(conf, NULL);
+	if (!name)
+		return refuse(NULL, command,
+			      "the name of a file is missing (- is standard input)");
+	if (edit_refuse_end(words, command))
+		return REFUSED;
+	return conf_read(conf, name);
+}
+
+/**
+ * command_apply() - replace the whole configuration, or only check a file
+ * @words: FILE
+ * @flags: FLAG_CHECK, FLAG_PRINT
+ *
+ * Return: exit status.
+ */
+int command_apply(struct words *words, unsigned int flags)
+{
+	struct nl nl = { 0 };
+	struct conf conf;
+	int error;
+
+	error = read_conf(words, "apply", &conf);
+	if (!error && !(flags & FLAG_CHECK)) {
+		error = conf_check_sysctl(&conf);
+		if (!error)
+			error = nl_open(&nl);
+		if (!error)
+			error = apply(&nl, &conf);
+		nl_close(&nl);
+	}
+	if (!error) {
+		conf_notes(&conf);
+		if (flags & FLAG_PRINT)
+			conf_print(&conf);
+	}
+	conf_clear(&conf);
+	return error;
+}
+
+/**
+ * command_diff() - print what apply would change
+ * @words: FILE
+ * @flags: none
+ *
+ * Return: exit status.
+ */
+int command_diff(struct words *words, unsigned int flags)
+{
+	struct conf old, new;
+	struct nl nl = { 0 };
+	int error;
+
+	conf_init(&old, NULL);
+	error = read_conf(words, "diff", &new);
+	if (!error)
+		error = nl_open(&nl);
+	if (!error)
+		error = load_conf(&nl, &old, false);
+	if (!error && conf_diff(&old, &new))
+		error = DIFFERENT;
+	nl_close(&nl);
+	conf_clear(&old);
+	conf_clear(&new);
+	return error;
+}
+
+/**
+ * command_save() - print the configuration
+ * @words: none
+ * @flags: none
+ *
+ * Return: exit status.
+ */
+int command_save(struct words *words, unsigned int flags)
+{
+	struct nl nl = { 0 };
+	struct conf conf;
+	int error;
+
+	if (edit_refuse_end(words, "save"))
+		return REFUSED;
+	conf_init(&conf, NULL);
+	error = nl_open(&nl);
+	if (!error)
+		error = load_conf(&nl, &conf, false);
+	if (!error)
+		conf_print(&conf);
+	nl_close(&nl);
+	conf_clear(&conf);
+	return error;
+}
+
+/**
+ * command_flush() - remove the configuration
+ * @words: none
+ * @flags: none
+ *
+ * Return: exit status.
+ */
+int command_flush(struct words *words, unsigned int flags)
+{
+	unsigned int tries = 0;
+	struct nl nl = { 0 };
+	struct tx tx;
+	int error;
+
+	if (edit_refuse_end(words, "flush"))
+		return REFUSED;
+	error = nl_open(&nl);
+	while (!error) {
+		error = tx_begin(&tx, &nl, true, NULL);
+		error = tx_commit(&tx, error);
+		if (error || tx.error.code != ESTALE || ++tries == TRIES)
+			break;
+	}
+	if (!error && tx.error.code)
+		error = nl_refuse(NULL, NULL, &tx.error);
+	nl_close(&nl);
+	return error;
+}
+
+static int set_bypass(struct words *words, const char *command, __u8 bypass)
+{
+	char room[MNL_NLMSG_HDRLEN + GENL_HDRLEN + 64];
+	struct nl_error result = { 0 };
+	struct nl nl = { 0 };
+	struct nlmsghdr *nlh;
+	int error;
+
+	if (edit_refuse_end(words, command))
+		return REFUSED;
+	error = nl_open(&nl);
+	if (!error) {
+		nlh = nl_request(&nl, room, SYNQ_CMD_BYPASS_SET, 0);
+		mnl_attr_put_u8(nlh, SYNQ_A_CONF_BYPASS, bypass);
+		error = nl_call(&nl, nlh, 0, NULL, NULL, &result);
+	}
+	if (!error && result.code)
+		error = nl_refuse(NULL, NULL, &result);
+	nl_close(&nl);
+	return error;
+}
+
+/**
+ * command_on() - resume after "off"
+ * @words: none
+ * @flags: none
+ *
+ * Return: exit status.
+ */
+int command_on(struct words *words, unsigned int flags)
+{
+	return set_bypass(words, "on", 0);
+}
+
+/**
+ * command_off() - leave everything to the stock kernel, keep the configuration
+ * @words: none
+ * @flags: none
+ *
+ * Return: exit status.
+ */
+int command_off(struct words *words, unsigned int flags)
+{
+	return set_bypass(words, "off", 1);
+}
