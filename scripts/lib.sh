@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Helpers shared by the scripts in this directory; source it, do not run it.
+#
+# Everything that is downloaded or built outside the checkout lives in one cache
+# directory, $SYNQ_CACHE.  Two rules keep it sound: whoever fills a part of it
+# holds that part's lock, and nothing gets its final name before it is complete.
+# Packages come through a private apt configuration: the host's package lists and
+# its set of installed packages are neither read nor changed.
+
+# A script that stops without a word is a riddle: say where.
+set -E
+shopt -s inherit_errexit
+trap '[ $? = 77 ] || say "stopped at ${BASH_SOURCE[0]##*/}:$LINENO"' ERR
+
+# shellcheck disable=SC2034
+SYNQ_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+SYNQ_CACHE=$(realpath -m "${SYNQ_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/synq}")
+# shellcheck disable=SC2034
+SYNQ_KERNELS="6.1 6.12 7.2 7.3"
+
+# Exit status of "that kernel is not in the archive today".
+# shellcheck disable=SC2034
+SYNQ_EX_ABSENT=77
+
+case $PATH in */sbin*) ;; *) PATH=$PATH:/usr/sbin:/sbin ;; esac
+
+say() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+}
+
+die() {
+	say "$*"
+	exit 1
+}
+
+# need COMMAND...: stop with advice when a command is missing.
+need() {
+	local c
+	for c in "$@"; do
+		command -v "$c" >/dev/null || die "'$c' is missing: run scripts/setup"
+	done
+}
+
+# lock NAME: hold the lock of one part of the cache until the (sub)shell ends.
+lock() {
+	local fd
+	mkdir -p "$SYNQ_CACHE/lock"
+	exec {fd}>"$SYNQ_CACHE/lock/$1"
+	flock -n "$fd" && return
+	say "waiting for another run that prepares $1"
+	flock "$fd"
+}
+
+# scratch NAME: a fresh directory beside the final places, removed when the
+# shell that asked for it ends.  Sets $scratch; leftovers of dead runs go too.
+scratch() {
+	local old
+	mkdir -p "$SYNQ_CACHE/tmp"
+	for old in "$SYNQ_CACHE/tmp"/*.pid[0-9]*; do
+		[ -e "$old" ] && ! kill -0 "${old##*.pid}" 2>/dev/null &&
+			rm -rf "$old"
+	done
+	scratch=$SYNQ_CACHE/tmp/$1.$RANDOM.pid$BASHPID
+	mkdir "$scratch"
+	# shellcheck disable=SC2064
+	trap "rm -rf '$scratch'" EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+}
+
+# quietly LOG COMMAND...: run it, show its output only when it fails.
+quietly() {
+	local log=$1
+	shift
+	"$@" >"$log" 2>&1 </dev/null && return
+	tail -n 40 "$log" >&2
+	die "failed: $*"
+}
+
+hash_of() {
+	sha256sum | cut -c1-16
+}
+
+os_codename() {
+	# shellcheck disable=SC1091
+	(. /etc/os-release && echo "${VERSION_CODENAME:-sid}")
+}
+
+# archive_uri main|security: where this machine itself gets Debian from.
+archive_uri() {
+	local want
+	case $1 in
+	main) want='^[a-z]+$' ;;
+	security) want='-security$' ;;
+	esac
+	# shellcheck disable=SC2016
+	apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(ORIGIN)' |
+		awk -v want="$want" '$2 ~ want && ($3 == "Debian" || $3 ~ /^\$/) &&
+			!seen++ { print $1 }'
+}
+
+# apt_area SUITE...: choose the suites that the apt_* functions below look at.
+# The lists are refreshed when they are older than half a day.
+apt_area() {
+	APT_AREA=$SYNQ_CACHE/apt/$1
+	(
+		lock "apt-$1"
+		apt_area_refresh "$@"
+	)
+}
+
+apt_area_refresh() {
+	mkdir -p "$APT_AREA"/lists/partial "$APT_AREA"/cache/archives/partial
+	: >"$APT_AREA/status"
+	apt_conf >"$APT_AREA/apt.conf.new"
+	mv "$APT_AREA/apt.conf.new" "$APT_AREA/apt.conf"
+	apt_sources "$@" >"$APT_AREA/sources.new"
+	if cmp -s "$APT_AREA/sources.new" "$APT_AREA/sources.list" &&
+	   [ -n "$(find "$APT_AREA/updated" -mmin -720 2>/dev/null)" ]; then
+		return
+	fi
+	rm -f "$APT_AREA/updated"
+	mv "$APT_AREA/sources.new" "$APT_AREA/sources.list"
+	quietly "$APT_AREA/update.log" apt_private apt-get -q update \
+		-o APT::Update::Error-Mode=any
+	touch "$APT_AREA/updated"
+}
+
+apt_sources() {
+	local suite uri
+	local key=/usr/share/keyrings/debian-archive-keyring.gpg
+	for suite in "$@"; do
+		case $suite in
+		*-security) uri=$(archive_uri security) ;;
+		*) uri=$(archive_uri main) ;;
+		esac
+		[ -n "$uri" ] || die "no Debian archive for $suite in apt's sources"
+		echo "deb [signed-by=$key] $uri $suite main"
+	done
+}
+
+apt_conf() {
+	cat <<-EOF
+		Dir::Etc::sourcelist "$APT_AREA/sources.list";
+		Dir::Etc::sourceparts "/dev/null";
+		Dir::Etc::preferences "/dev/null";
+		Dir::Etc::preferencesparts "/dev/null";
+		Dir::State::lists "$APT_AREA/lists";
+		Dir::State::status "$APT_AREA/status";
+		Dir::Cache "$APT_AREA/cache";
+		APT::Architecture "amd64";
+		APT::Architectures { "amd64"; };
+		APT::Install-Recommends "false";
+		APT::Sandbox::User "$(id -un)";
+		Acquire::Languages "none";
+		Acquire::Check-Valid-Until "false";
+		Acquire::Retries "3";
+		Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled "false";
+		Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
+	EOF
+}
+
+apt_private() {
+	APT_CONFIG=$APT_AREA/apt.conf "$@"
+}
+
+# apt_version PACKAGE: the version that would be downloaded; empty when absent.
+apt_version() {
+	apt_private apt-cache policy "$1" |
+		awk '$1 == "Candidate:" && $2 != "(none)" { print $2 }'
+}
+
+# apt_names REGEX: package names, oldest version number first.
+apt_names() {
+	apt_private apt-cache pkgnames | grep -E "^($1)\$" | sort -V || true
+}
+
+# apt_closure REGEX PACKAGE...: the packages and their dependencies, as far as
+# the names match.
+apt_closure() {
+	local only=$1
+	shift
+	apt_private apt-cache depends --recurse --no-recommends --no-suggests \
+		--no-conflicts --no-breaks --no-replaces --no-enhances "$@" |
+		grep -E "^($only)\$" | sort -u
+}
+
+# apt_unpack DIR PACKAGE...: download and unpack, no maintainer script is run.
+apt_unpack() {
+	local dir=$1 deb
+	shift
+	mkdir -p "$dir/.deb"
+	say "downloading $*"
+	(cd "$dir/.deb" && quietly download.log apt_private apt-get -q download "$@")
+	for deb in "$dir"/.deb/*.deb; do
+		dpkg-deb -x "$deb" "$dir"
+	done
+	rm -rf "$dir/.deb"
+}
