@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The final ACK of a SYN cookie comes with a route that the gate must release when
+# it refuses: after many refusals, and when the interface has gone, there are no
+# more routes than in a namespace that never had one.
+#
+# Would miss its mark if: the gate returned without releasing the route.  (The
+# kernel lets the device go all the same: nothing but this count would show it.)
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+plan 6
+
+# routes4: of all namespaces; routes6: of this one.  Hexadecimal.
+routes4() {
+	in_ns "$1" awk 'NR == 2 { print $1 }' /proc/net/stat/rt_cache
+}
+
+routes6() {
+	in_ns "$1" awk '{ print $6 }' /proc/net/rt6_stats
+}
+
+# no_more N SPACE FAMILY: a few belong to whoever; a leak has dozens
+no_more() {
+	left=$(("0x$("routes$3" "$2")"))
+	[ "$left" -le $(($1 + 4)) ]
+}
+
+# flood FAMILY: cookies to more clients than the queue takes, in a new pair
+flood() {
+	local to=$V4 from=10.3.0.1 listen=0.0.0.0
+	[ "$1" = 4 ] || to=$V6 from=fd00:3::1 listen=::
+	SRV=synq-s$round-$$ CLI=synq-c$round-$$
+	new_pair $SRV $CLI
+	# A route for each client, or all leaked references were to one. The
+	# metric keeps them from sharing a next hop.
+	for client in {1..50}; do
+		echo "route add 10.3.0.$client/32 via 192.0.2.2 metric $client"
+	done | ip -n "$SRV" -batch - || die "no routes"
+	set_sysctl $SRV net.ipv4.tcp_syncookies 2
+	if [ -n "$loaded" ]; then
+		apply <<-EOT
+			class add gold priority 0 reserve 50%
+			class add bulk priority 6
+			match add source 10.3.0.0/16 class bulk
+			match add source fd00:3::/32 class bulk
+			listener add port $PORT
+		EOT
+	fi
+	server "$TMP/server" -a $listen -b 32 -m none $PORT
+	ends=("$LAST")
+	[ -z "$loaded" ] || manage $to
+	# A delay, or all but a few would be refused at the SYN.
+	cli tc qdisc add dev veth0 root netem delay 100ms || die "no netem"
+	client "$TMP/bulk" -n 200 -c 200 -s $from -S 50 -w 60000 $to $PORT
+	ends+=("$LAST")
+}
+
+# end FAMILY WANTED NAME
+end() {
+	stop "${ends[@]}"
+	del_ns $CLI
+	ip -n $SRV link del veth0 2>/dev/null
+	if wait_for 15 no_more "$2" $SRV "$1"; then
+		ok "$3"
+	else
+		note "$left routes, not $2"
+		not_ok "$3"
+	fi
+	del_ns $SRV
+}
+
+need tc
+fresh=$SRV-fresh
+new_ns $fresh
+for family in 4 6; do
+	before=$(("0x$(routes$family $fresh)"))
+	round=a$family loaded=''
+	flood $family
+	must_come 20 has "$TMP/bulk" ^connected 40
+	end $family $before "stock kernel, IPv$family: no route is left"
+
+	load_synq
+	round=b$family loaded=1
+	flood $family
+	check "IPv$family: the gate refuses cookies" \
+		wait_for 30 counter_from bulk cookie_refused 20
+	note "$(counter bulk cookie_refused) refused"
+	end $family $before "IPv$family: no route is left"
+	unload_synq
+done

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Slots reserved for a class stay free for it while a later class has filled the
+# rest; what had to wait at the gate completes once the server accepts again,
+# whether the client or the server talks first; the account of the withheld adds
+# up.  How it is made to wait is in gate_lib.sh.
+#
+# Would miss its mark if: the gate were always open (bulk takes the reserve, gold
+# is shut out), or always shut (bulk is never served), or withheld connections
+# were lost, reset, or counted twice.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+. "${BASH_SOURCE[0]%/*}/gate_lib.sh"
+plan 24
+
+syn_account() {
+	echo $(($(counter "$1" seen) - $(counter "$1" admitted) -
+		$(counter "$1" excess_dropped) -
+		$(counter "$1" excess_passed) -
+		$(counter "$1" queue_refused)))
+}
+
+# --- stock kernel ---
+hold
+fill -w 20000 $V4 $PORT
+must_come 10 full_to $((BACKLOG + 1))
+gold
+is "stock kernel: the preferred are shut out" "$(field "$TMP/gold" acked)" 0
+stop "$held" "${fillers[@]}"
+
+load_synq
+two_classes
+
+# --- the client talks first ---
+hold
+manage
+overfill
+must_come 10 counter_from bulk withheld $LATE
+must_come 10 full_to $((BACKLOG - RESERVE - 4))
+is "those are withheld that came late" "$(counter bulk withheld)" $LATE
+gold
+is "the preferred get in" "$(field "$TMP/gold" acked)" $RESERVE
+within "bulk leaves the reserve free" "$(counter bulk promoted)" \
+	$((BACKLOG - RESERVE - 4)) $((BACKLOG - RESERVE))
+is "withheld requests are half open" "$(half_open)" $LATE
+is "withheld are pending" "$(counter bulk withheld_pending)" $LATE
+check "bulk is refused at the SYN" counter_from bulk queue_refused 1
+is "gold was never refused" "$(counter gold queue_refused)" 0
+is "no cookies" "$(mib TcpExt.SyncookiesSent)" 0
+touch "$TMP/go"
+is "all bulk is served when the server accepts" "$(served answered)" \
+	$((LATE + BULK))
+is "nobody was reset" "$(served reset)" 0
+is "withheld have completed" "$(counter bulk withheld_completed)" \
+	"$(counter bulk withheld)"
+is "withheld = completed + expired + pending" "$(account bulk)" 0
+is "seen adds up for bulk" "$(syn_account bulk)" 0
+is "seen adds up for gold" "$(syn_account gold)" 0
+is "bulk was promoted once each" "$(counter bulk promoted)" $((LATE + BULK))
+stop "$held"
+
+# --- the server talks first: only the kernel's SYN-ACK comes again ---
+sq flush
+two_classes
+hold -m list -B hello -r 0
+manage
+overfill -q
+must_come 10 counter_from bulk withheld $LATE
+must_come 10 full_to $((BACKLOG - RESERVE - 4))
+gold -q
+is "server first: the preferred get in" "$(counter gold promoted)" $RESERVE
+touch "$TMP/go"
+is "server first: all bulk is served" "$(served answered)" $((LATE + BULK))
+is "server first: nobody was reset" "$(served reset)" 0
+is "server first: withheld have completed" \
+	"$(counter bulk withheld_completed)" "$(counter bulk withheld)"
+stop "$held"
+
+# --- the server goes while requests wait ---
+sq flush
+two_classes
+hold
+manage
+overfill
+must_come 10 counter_from bulk withheld $LATE
+is "some are pending" "$(counter bulk withheld_pending)" $LATE
+stop "$held"
+check "the end of the server expires the pending" \
+	wait_for 10 counter_is bulk withheld_pending 0
+is "as many as were pending" "$(counter bulk withheld_expired)" $LATE
+is "and the account adds up" "$(account bulk)" 0
+stop "${fillers[@]}"

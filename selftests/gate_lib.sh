@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+#
+# Connections that have to wait at the gate, for gate.sh and gate_sysctl.sh.
+#
+# The test at the SYN lets so few through that hardly anybody has to wait.  So
+# some clients ("late") are admitted while the queue is empty, and the server's
+# answers to them are lost until it has given up hope for a quick ACK; meanwhile
+# others ("bulk") fill the queue; then the late come.
+#
+# Backlog 40: gold's reserve is 10, a quarter is 10.
+
+need tc
+BACKLOG=40 RESERVE=10 LATE=8 BULK=50
+
+two_classes() {
+	apply <<-EOT
+		class add gold priority 0 reserve 25%
+		class add bulk priority 6
+		match add source 10.1.0.0/16 class gold
+		match add source 10.3.0.0/16 class bulk
+		listener add port $PORT
+	EOT
+}
+
+# hold OPTION...: a server that does not accept yet.  It echoes, whenever the
+# client's data comes: the SYN-ACK that is sent again may be faster.
+hold() {
+	rm -f "$TMP/go" "$TMP/end"
+	server "$TMP/server" -b $BACKLOG -H "$TMP/go" -E "$TMP/end" -m epoll \
+		"$@" "$PORT"
+	held=$LAST
+}
+
+syn_retrans_from() {
+	[ "$(mib TcpExt.TCPSynRetrans)" -ge "$1" ]
+}
+
+# overfill OPTION...: late and bulk clients
+overfill() {
+	local options=(-w 40000 "$@" "$V4" "$PORT") before
+	before=$(mib TcpExt.TCPSynRetrans)
+	srv tc qdisc add dev veth0 root netem loss 100% || die "no netem"
+	client "$TMP/late" -n $LATE -c $LATE -s 10.3.9.1 -S $LATE -i l \
+		"${options[@]}"
+	fillers=("$LAST")
+	must_come 10 syn_retrans_from $((before + LATE))
+	srv tc qdisc del dev veth0 root
+	fill "${options[@]}"
+}
+
+# fill OPTION...: more bulk clients than there are slots for anybody; few at a
+# time, so that it is the queue that stops them
+fill() {
+	client "$TMP/bulk" -n $BULK -c 4 -p 50 -s 10.3.0.1 -S 200 -i b "$@"
+	fillers+=("$LAST")
+}
+
+# gold: get in while the server holds: what they send is acknowledged
+gold() {
+	"$PEER" client -N "$CLI" -n $RESERVE -c $RESERVE -s 10.1.0.1 -A \
+		-w 2500 -i g "$@" "$V4" "$PORT" >"$TMP/gold"
+}
+
+full_to() {
+	[ "$(queued)" -ge "$1" ]
+}
+
+# served NAME: the sum over late and bulk, when the server has accepted all
+served() {
+	must_come 60 has "$TMP/bulk" ^done
+	must_come 60 has "$TMP/late" ^done
+	grep -hE '^(reset|failed) ' "$TMP/bulk" "$TMP/late" |
+		sed 's/^/# /' >&2
+	awk '$1 == "connected" { n[$2] = 1 } $1 == "answered" { delete n[$2] }
+		END { for (i in n) print "# connected, never answered: " i }' \
+		"$TMP/bulk" "$TMP/late" >&2
+	echo $(($(field "$TMP/bulk" "$1") + $(field "$TMP/late" "$1")))
+}
+
+# withheld_all: the late, and hardly anybody else
+withheld_all() {
+	wait_for 10 counter_from bulk withheld $LATE &&
+		[ "$(counter bulk withheld)" -le $((BACKLOG / 4)) ] && return
+	note "withheld: $(counter bulk withheld), queued: $(queued)," \
+		"half open: $(half_open)"
+	return 1
+}
+
+# account CLASS: withheld = completed + expired + pending
+account() {
+	echo $(($(counter "$1" withheld) - $(counter "$1" withheld_completed) -
+		$(counter "$1" withheld_expired) -
+		$(counter "$1" withheld_pending)))
+}

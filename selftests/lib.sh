@@ -1,0 +1,446 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the scripts share.  A script sources this, says "plan N", and for each
+# behaviour first shows what the stock kernel does, then what synq does.
+#
+#   $CLI  ---------------------------- veth ----------------------------  $SRV
+#   192.0.2.2, 2001:db8::2                          192.0.2.1, 2001:db8::1
+#   any of 10.0.0.0/13 and fd00::/29 is its own     routes 10.0.0.0/8 and
+#   (gold 10.1/16, silver 10.2/16, bulk 10.3/16;    fd00::/16 to the client
+#   likewise fd00:1::/32 ...); sources outside
+#   are nobody's, and what is sent to them is lost
+#
+# Environment: SYNQ_KO, the module (else modprobe); CI=true or SYNQ_STRICT=1, a
+# missing tool is a failure and not a skip.
+
+export LC_ALL=C
+
+V4=192.0.2.1
+export V6=2001:db8::1
+PORT=8080
+DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+TMP=$(mktemp -d)
+TEST=$(basename "$0" .sh)
+SRV=synq-s-$$ CLI=synq-c-$$
+PEER=$DIR/tcp_peer
+
+n_planned=0 n_done=0 n_failed=0 n_skipped=0
+pids=() spaces=()
+mkfifo "$TMP/.never" && exec {never}<>"$TMP/.never"	# never readable
+
+# --- KTAP ---
+
+plan() {
+	n_planned=$(($1 + 1))	# and the kernel log
+	echo "TAP version 13"
+	echo "1..$n_planned"
+}
+
+ok() {
+	echo "ok $((++n_done)) $*"
+}
+
+not_ok() {
+	echo "not ok $((++n_done)) $*"
+	n_failed=$((n_failed + 1))
+}
+
+note() {
+	echo "# $*"
+}
+
+skip() {
+	echo "ok $((++n_done)) $1 # SKIP $2"
+	n_skipped=$((n_skipped + 1))
+}
+
+# check NAME COMMAND...: one test
+check() {
+	local name=$1
+	shift
+	if "$@"; then
+		ok "$name"
+	else
+		note "false: $*"
+		not_ok "$name"
+	fi
+}
+
+# is NAME GOT WANTED: one test
+is() {
+	[ "$2" = "$3" ] || note "got '$2', not '$3'"
+	check "$1" [ "$2" = "$3" ]
+}
+
+# within NAME GOT FROM TO: one test
+within() {
+	note "$1: $2 (from $3 to $4)"
+	check "$1" test "${2:--1}" -ge "$3" -a "${2:--1}" -le "$4"
+}
+
+# die REASON: the script cannot go on
+die() {
+	echo "Bail out! $*"
+	n_failed=$((n_failed + 1))
+	exit 1
+}
+
+strict() {
+	[ "${CI-}" = true ] || [ "${SYNQ_STRICT-}" = 1 ]
+}
+
+# skip_all REASON
+skip_all() {
+	echo "TAP version 13"
+	echo "1..0 # SKIP $*"
+	trap - EXIT
+	cleanup
+	exit 4
+}
+
+# need TOOL...: without it a person sees a skip, CI a failure
+need() {
+	local tool
+	for tool; do
+		command -v "$tool" >/dev/null && continue
+		! strict || die "$tool is missing"
+		skip_all "$tool is missing"
+	done
+}
+
+# --- end ---
+
+cleanup() {
+	local pid space
+	for pid in "${pids[@]}"; do
+		kill -9 "$pid" && wait "$pid"
+	done
+	for space in "${spaces[@]}"; do
+		ip netns del "$space"
+	done
+	[ ! -d /sys/module/synq ] || rmmod synq
+	rm -rf "$TMP"
+} 2>/dev/null
+
+log_is_clean() {
+	local bad='BUG:|WARNING:|KASAN|UBSAN|Oops|Call Trace|RIP:|Kernel panic'
+	bad+='|general protection|possible (circular|recursive|irq)'
+	bad+='|inconsistent .*lock state|suspicious RCU|detected stall'
+	bad+='|unregister_netdevice: waiting|leaked reference|ref_tracker: '
+	! dmesg | sed -n "/selftest $TEST $$ /,\$p" | grep -E "$bad"
+}
+
+finish() {
+	local rc=$?
+	trap - EXIT
+	cleanup
+	if [ $rc = 0 ]; then
+		check "the kernel log is clean" log_is_clean
+		if [ "$n_done" != "$n_planned" ]; then
+			note "$n_planned tests planned, $n_done run"
+			rc=1
+		fi
+	elif ! log_is_clean; then
+		note "the kernel log is not clean"
+	fi
+	[ $n_failed = 0 ] || rc=1
+	rm -rf "$TMP"
+	note "$((n_done - n_failed - n_skipped)) passed, $n_failed failed," \
+		"$n_skipped skipped"
+	exit $rc
+}
+
+trap finish EXIT
+trap 'exit 1' INT TERM
+
+# --- waiting ---
+
+# wait_for SECONDS COMMAND...: until it is true; false if it never was
+wait_for() {
+	local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
+	shift
+	until "$@"; do
+		[ "${EPOCHREALTIME/./}" -lt "$end" ] || return 1
+		read -r -t 0.02 -u "$never" || :
+	done
+}
+
+# must_come SECONDS COMMAND...: there is no point in going on without it
+must_come() {
+	wait_for "$@" && return
+	note "the last lines of both ends:"
+	tail -n 3 "$TMP"/* 2>/dev/null | sed 's/^/# /'
+	die "did not come in $1 s: ${*:2}"
+}
+
+ms() {
+	local now=$EPOCHREALTIME
+	echo $((${now/./} / 1000))
+}
+
+# lines FILE REGEX: how many
+lines() {
+	grep -c -E "$2" "$1" || :
+}
+
+# has FILE REGEX [N]: there are (at least N) such lines
+has() {
+	[ "$(lines "$1" "$2")" -ge "${3:-1}" ]
+}
+
+# field FILE NAME: of the last line with NAME=VALUE
+field() {
+	sed -n "s/.*\\<$2=\\([^ ]*\\).*/\\1/p" "$1" | tail -n 1
+}
+
+# --- network namespaces ---
+
+# in_ns NAME COMMAND...; a busybox nsenter would take its own applets first
+in_ns() {
+	nsenter --net=/run/netns/"$1" "$(type -P "$2")" "${@:3}"
+}
+
+srv() {
+	in_ns "$SRV" "$@"
+}
+
+cli() {
+	in_ns "$CLI" "$@"
+}
+
+# set_sysctl SPACE NAME VALUE
+set_sysctl() {
+	# shellcheck disable=SC2016
+	in_ns "$1" sh -c 'echo "$2" >/proc/sys/$1' sh "${2//.//}" "$3"
+}
+
+has_sysctl() {
+	srv test -e "/proc/sys/${1//.//}"
+}
+
+new_ns() {
+	ip netns add "$1" || die "no network namespaces"
+	spaces+=("$1")
+	ip -n "$1" link set lo up
+}
+
+# del_ns NAME: now, and not at the end
+del_ns() {
+	local space rest=()
+	ip netns del "$1"
+	for space in "${spaces[@]}"; do
+		[ "$space" = "$1" ] || rest+=("$space")
+	done
+	spaces=("${rest[@]}")
+}
+
+# new_pair SERVER CLIENT: two namespaces as drawn above
+new_pair() {
+	local s=$1 c=$2
+	new_ns "$s"
+	new_ns "$c"
+	# Neighbours are given: a test may lose all packets of one direction.
+	ip -n "$s" link add veth0 address 02:00:00:00:00:01 type veth \
+		peer name veth0 address 02:00:00:00:00:02 netns "$c" ||
+		die "no veth"
+	ip -n "$s" -batch - <<-EOT
+		link set veth0 up
+		address add 192.0.2.1/24 dev veth0
+		address add 2001:db8::1/64 dev veth0 nodad
+		neighbour add 192.0.2.2 lladdr 02:00:00:00:00:02 dev veth0
+		neighbour add 2001:db8::2 lladdr 02:00:00:00:00:02 dev veth0
+		route add 10.0.0.0/8 via 192.0.2.2
+		route add fd00::/16 via 2001:db8::2
+	EOT
+	ip -n "$c" -batch - <<-EOT
+		link set veth0 up
+		address add 192.0.2.2/24 dev veth0
+		address add 2001:db8::2/64 dev veth0 nodad
+		neighbour add 192.0.2.1 lladdr 02:00:00:00:00:01 dev veth0
+		neighbour add 2001:db8::1 lladdr 02:00:00:00:00:01 dev veth0
+		route add local 10.0.0.0/13 dev lo
+		route add local fd00::/29 dev lo
+	EOT
+	set_sysctl "$s" net.ipv4.tcp_max_syn_backlog 4096
+	set_sysctl "$s" net.core.somaxconn 4096
+	set_sysctl "$c" net.ipv4.tcp_tw_reuse 1
+}
+
+# mib NAME [SPACE]: a counter of /proc/net/{netstat,snmp}, as TcpExt.ListenDrops
+mib() {
+	in_ns "${2:-$SRV}" awk -v want="$1" '
+		{ sub(":", "", $1) }
+		last == $1 {
+			for (i = 2; i <= NF; i++)
+				if ($1 "." name[i] == want)
+					print $i
+			last = ""
+			next
+		}
+		{ last = $1; for (i = 2; i <= NF; i++) name[i] = $i }
+	' /proc/net/netstat /proc/net/snmp
+}
+
+# --- both ends ---
+
+# background OUT COMMAND...: LAST is its process, OUT its output
+background() {
+	local out=$1
+	shift
+	"$@" >"$out" 2>&1 &
+	LAST=$!
+	pids+=("$LAST")
+	disown "$LAST"
+}
+
+# server OUT OPTION... : tcp_peer server in $SRV; returns when it listens
+server() {
+	local out=$1
+	shift
+	background "$out" "$PEER" server -N "$SRV" "$@"
+	wait_for 10 has "$out" '^(listening|skip|tcp_peer)'
+	is_up "$out" || die "no server: $(cat "$out")"
+}
+
+is_up() {
+	has "$1" '^listening'
+}
+
+# client OUT OPTION...: tcp_peer client in $CLI, in the background
+client() {
+	local out=$1
+	shift
+	background "$out" "$PEER" client -N "$CLI" "$@"
+}
+
+# stop PID...: end what was started by background
+stop() {
+	local pid
+	for pid; do
+		kill -9 "$pid" && wait_for 10 is_gone "$pid"
+	done 2>/dev/null
+	:
+}
+
+is_gone() {
+	[ ! -e "/proc/$1" ] || [ -z "$(cat "/proc/$1/cmdline" 2>/dev/null)" ]
+}
+
+# queued [PORT]: connections in the accept queue; the first listener's
+queued() {
+	srv ss -Hltn "sport = :${1:-$PORT}" | awk 'NR == 1 { print $2 }'
+}
+
+queue_is() {
+	[ "$(queued "${2:-$PORT}")" = "$1" ]
+}
+
+half_open() {
+	srv ss -Htn state syn-recv "sport = :${1:-$PORT}" | wc -l
+}
+
+# --- synq ---
+
+load_synq() {
+	if [ -n "${SYNQ_KO-}" ]; then
+		insmod "$SYNQ_KO" || die "cannot load $SYNQ_KO"
+	else
+		modprobe synq || skip_all "no module synq"
+	fi
+}
+
+unload_synq() {
+	rmmod synq || die "cannot unload synq"
+}
+
+# sq ARG...: the command in $SRV
+sq() {
+	in_ns "${SPACE:-$SRV}" synq "$@"
+}
+
+# apply: the configuration on standard input
+apply() {
+	sq apply - || die "apply failed"
+}
+
+# three_classes [PORT]: the configuration that most scripts use
+three_classes() {
+	cat <<-EOT
+		class add gold priority 0
+		class add silver priority 3
+		class add bulk priority 6
+		match add source 10.1.0.0/16 class gold
+		match add source 10.2.0.0/16 class silver
+		match add source 10.3.0.0/16 class bulk
+		match add source fd00:1::/32 class gold
+		match add source fd00:2::/32 class silver
+		match add source fd00:3::/32 class bulk
+		listener add port ${1:-$PORT}
+	EOT
+}
+
+# number JSON REGEX: what follows
+number() {
+	local json=${1//[[:space:]]/}
+	[[ $json =~ $2([0-9]+) ]] && echo "${BASH_REMATCH[1]}"
+}
+
+# counter CLASS NAME [PORT]
+counter() {
+	number "$(sq stats -j)" "\"port\":${3:-$PORT},\"class\":\"$1\",\"counters\":\{[^}]*\"$2\":"
+}
+
+counter_is() {
+	[ "$(counter "$1" "$2" "${4:-$PORT}")" = "$3" ]
+}
+
+counter_from() {
+	[ "$(counter "$1" "$2" "${4:-$PORT}")" -ge "$3" ]
+}
+
+# conf_counter NAME: of the namespace
+conf_counter() {
+	number "$(sq stats -j)" "^\{\"conf\":\{[^}]*\"$1\":"
+}
+
+# sockets [PORT]: listening sockets managed now
+sockets() {
+	number "$(sq listener show -j "${1:-$PORT}")" '"sockets":'
+}
+
+sockets_are() {
+	[ "$(sockets "${2:-$PORT}")" = "$1" ]
+}
+
+# manage [ADDRESS [PORT]]: sockets are managed from their first SYN on.  Send one
+# from an address of the client's that has no socket there: it is reset at once
+# and leaves nothing but "seen" and "admitted" of the class default.
+manage() {
+	local to=${1:-$V4} port=${2:-$PORT} from=10.4.0.1
+	case $to in *:*) from=fd00:4::1 ;; esac
+	"$PEER" segment -N "$CLI" -s $from "$to" "$port" >/dev/null &&
+		must_come 10 sockets_are_some "$port"
+}
+
+sockets_are_some() {
+	[ "$(sockets "$1")" -gt 0 ]
+}
+
+# --- begin ---
+
+begin() {
+	need ip ss awk sed grep nsenter insmod rmmod dmesg
+	[ -x "$PEER" ] || die "tcp_peer is missing: make -C selftests"
+	[ "$(id -u)" = 0 ] || skip_all "not root"
+	if [ -x "$DIR/../tools/synq/synq" ]; then
+		PATH=$PATH:$(cd "$DIR/../tools/synq" && pwd)
+	fi
+	need synq
+	[ ! -d /sys/module/synq ] || rmmod synq ||
+		skip_all "synq is in use and cannot be unloaded"
+	echo "selftest $TEST $$ begins" >/dev/kmsg
+	new_pair "$SRV" "$CLI"
+}
+
+begin

@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Nothing is lost and nothing comes twice while connections come, are accepted
+# by two processes and are closed, and meanwhile the module is loaded, configured
+# anew, switched off and on, and unloaded again, for $DURATION seconds (60).
+# Counted at both ends: number and sum of unique ids.  IPv4, IPv6, IPv4 at an IPv6
+# socket; one listener has a backlog so short that connections wait at the gate.
+#
+# Would miss its mark if: a tail dangled, the chain were cut while it is mended,
+# the last pointer were wrong, a request were dropped at the gate or at unloading.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+DURATION=${DURATION:-60} LONG=$PORT SHORT=8081
+plan 11
+
+conf() {
+	three_classes $LONG
+	echo "listener add port $SHORT"
+}
+
+swapped() {
+	conf | sed 's/gold priority 0/gold priority 9/'
+}
+
+# traffic SECONDS: begins
+traffic() {
+	local ends=()
+	rm -f "$TMP/end"
+	server "$TMP/s1" -a :: -m count -j 2 -E "$TMP/end" $LONG
+	ends+=("$LAST")
+	server "$TMP/s2" -b 16 -m count -j 2 -E "$TMP/end" $SHORT
+	servers=("${ends[@]}" "$LAST")
+	hammer 1 "$1" "$V4" $LONG 10
+	hammer 2 "$1" "$V6" $LONG fd00:
+	hammer 3 "$1" "$V4" $SHORT 10
+}
+
+# hammer N SECONDS TO PORT FAMILY
+hammer() {
+	local sources=(-s 10.1.0.1 -s 10.2.0.1 -s 10.3.0.1 -s 10.4.0.1)
+	[ "$5" = 10 ] ||
+		sources=(-s fd00:1::1 -s fd00:2::1 -s fd00:3::1 -s fd00:4::1)
+	# The shell that loads and unloads shall have its turn, too.
+	background "$TMP/h$1" "$PEER" hammer -N "$CLI" "${sources[@]}" -S 60 \
+		-z 15 -c 24 -T "$2" -u "$1" "$3" "$4"
+}
+
+over() {
+	local i
+	for i in 1 2 3; do
+		has "$TMP/h$i" '^hammer ' || return 1
+	done
+}
+
+# account NAME: both ends, four tests
+account() {
+	local i made=0 sum=0 ids=0 isum=0 lost=0 failed=0
+	must_come 60 over
+	touch "$TMP/end"
+	must_come 30 has "$TMP/s1" ^total
+	must_come 30 has "$TMP/s2" ^total
+	for i in 1 2 3; do
+		made=$((made + $(field "$TMP/h$i" connected)))
+		sum=$((sum + 0x$(field "$TMP/h$i" sum)))
+		lost=$((lost + $(field "$TMP/h$i" late)))
+		lost=$((lost + $(field "$TMP/h$i" reset)))
+		failed=$((failed + $(field "$TMP/h$i" failed)))
+	done
+	for i in 1 2; do
+		ids=$((ids + $(field "$TMP/s$i" ids)))
+		isum=$((isum + 0x$(field "$TMP/s$i" sum)))
+	done
+	note "$1: $made connections"
+	is "$1: as many came as were made" $ids $made
+	is "$1: the same came as were made" $isum $sum
+	is "$1: nobody waited in vain or was reset" $lost 0
+	is "$1: everybody could connect" $failed 0
+	stop "${servers[@]}"
+}
+
+traffic 3
+account "stock kernel"
+
+cycles=0
+traffic "$DURATION"
+end=$(($(ms) + DURATION * 1000))
+while [ "$(ms)" -lt $end ]; do
+	load_synq
+	conf | apply
+	wait_for 5 counter_from bulk placed 20 $LONG
+	swapped | apply
+	wait_for 5 counter_from gold placed 20 $LONG
+	if [ $((cycles % 3)) = 0 ]; then
+		sq off
+		sq on
+		sq flush
+		conf | apply
+		wait_for 5 counter_from bulk placed 5 $SHORT
+	fi
+	note "$(sq stats class bulk | grep -E "^$SHORT" | tr '\n' ' ')"
+	unload_synq
+	cycles=$((cycles + 1))
+done >"$TMP/cycles"
+tail -n 3 "$TMP/cycles"
+account "with synq"
+note "$cycles times loaded and unloaded"
+check "loaded and unloaded often enough" test $cycles -ge 3
+
+# Once more with synq to the end: the counters must agree with the server.
+load_synq
+conf | apply
+traffic 3
+must_come 60 over
+touch "$TMP/end"
+must_come 30 has "$TMP/s1" ^total
+must_come 30 has "$TMP/s2" ^total
+promoted=0
+for class in gold silver bulk default; do
+	promoted=$((promoted + $(counter $class promoted $SHORT)))
+done
+# Sockets are managed from their first SYN on, so a few come before.
+within "the short queue's counters agree" $promoted \
+	$(($(field "$TMP/s2" accepted) - 30)) "$(field "$TMP/s2" accepted)"
+stop "${servers[@]}"
+is "withheld = completed + expired + pending" \
+	"$(counter bulk withheld $SHORT)" \
+	$(($(counter bulk withheld_completed $SHORT) +
+	   $(counter bulk withheld_expired $SHORT) +
+	   $(counter bulk withheld_pending $SHORT)))

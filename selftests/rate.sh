@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Rate and burst of a class, by its counters, within 2 %; what exceeds is dropped,
+# or passed to the stock kernel and counted.
+#
+# Would miss its mark if: the bucket were unlimited or always empty, its burst or
+# its rate were wrong, a repeated SYN of a half-open request were charged again,
+# or "pass" dropped.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+plan 19
+floods=0
+
+# conf RATE BURST EXCESS
+conf() {
+	apply <<-EOT
+		class add gold priority 0
+		class add bulk priority 6 rate $1/second burst $2 excess $3
+		match add source 10.1.0.0/16 class gold
+		match add source 10.200.0.0/16 class bulk
+		match add source 10.3.0.0/16 class bulk
+		match add source fd00:f::/32 class bulk
+		listener add port $PORT
+	EOT
+}
+
+# flood N RATE: SYNs from sources that nobody has, none of which came before
+flood() {
+	floods=$((floods + 1))
+	"$PEER" segment -N "$CLI" -s 10.200.$((floods * 10)).1 -S 2500 -n "$1" -r "$2" \
+		$V4 $PORT >"$TMP/sent"
+	read -r _ _ took <"$TMP/sent"
+}
+
+adds_up() {
+	is "$1: seen adds up" "$(counter bulk seen)" \
+		$(($(counter bulk admitted) + $(counter bulk excess_dropped) +
+		   $(counter bulk excess_passed) + $(counter bulk queue_refused)))
+}
+
+server "$TMP/server" -m none $PORT
+first=$LAST
+
+# --- stock kernel: no limit ---
+client "$TMP/c" -n 30 -c 30 -A -s 10.3.0.1 -w 5000 $V4 $PORT
+must_come 10 has "$TMP/c" ^done
+is "stock kernel: all get in" "$(field "$TMP/c" acked)" 30
+stop "$LAST" "$first"
+
+load_synq
+
+# --- rate ---
+server "$TMP/server" -m none $PORT
+first=$LAST
+conf 200 20 drop
+flood 2400 600
+want=$((20 + 200 * took / 1000))
+within "rate" "$(counter bulk admitted)" $((want * 98 / 100)) \
+	$((want * 102 / 100 + 1))
+is "rate: all SYNs were seen" "$(counter bulk seen)" 2400
+is "rate: the rest was dropped" "$(counter bulk excess_dropped)" \
+	$((2400 - $(counter bulk admitted)))
+adds_up rate
+
+# --- the bucket stays when the configuration is replaced, unless the rate does
+before=$(counter bulk admitted)
+conf 200 20 drop
+flood 400 2000
+want=$((20 + 200 * took / 1000))
+within "after another apply, not more" $(($(counter bulk admitted) - before)) \
+	1 $((want * 102 / 100 + 2))
+
+# --- burst ---
+sq flush
+conf 1 50 drop
+flood 300 100000
+within "burst" "$(counter bulk admitted)" 50 $((51 + took / 1000))
+within "burst: the rest was dropped" "$(counter bulk excess_dropped)" \
+	$((249 - took / 1000)) 250
+"$PEER" segment -N "$CLI" -s fd00:f::1 -S 100 -n 100 $V6 $PORT >/dev/null
+is "an IPv6 port without a listener is not charged" "$(counter bulk seen)" 300
+stop "$first"
+server "$TMP/server" -a :: -m none $PORT
+first=$LAST
+sq flush
+conf 1 50 drop
+"$PEER" segment -N "$CLI" -s fd00:f::1 -S 300 -n 300 $V6 $PORT >/dev/null
+within "IPv6 burst" "$(counter bulk admitted)" 50 51
+
+# --- who has a half-open request is not charged again ---
+sq flush
+conf 1 10 drop
+for _ in 1 2 3 4 5; do
+	"$PEER" segment -N "$CLI" -s 10.200.200.1 -p 1234 $V4 $PORT >/dev/null
+done
+is "a repeated SYN is judged once" "$(counter bulk seen)" 1
+
+# --- a class without a rate has no limit ---
+client "$TMP/c" -n 60 -c 60 -A -s 10.1.0.1 -w 9000 $V4 $PORT
+must_come 10 has "$TMP/c" ^done
+is "another class is not touched" "$(field "$TMP/c" acked)" 60
+
+# --- drop: as many as the burst; the others when they come again ---
+sq flush
+conf 1 5 drop
+client "$TMP/c" -n 30 -c 30 -A -s 10.3.0.1 -w 60000 $V4 $PORT
+must_come 10 counter_from bulk seen 30
+within "drop: the burst is admitted" "$(counter bulk admitted)" 5 7
+within "drop: and connects" "$(lines "$TMP/c" ^connected)" 5 7
+check "drop: others come in later" wait_for 10 has "$TMP/c" ^connected 8
+stop "$LAST"
+
+# --- pass ---
+sq flush
+conf 1 5 pass
+client "$TMP/c" -n 30 -c 30 -A -s 10.3.0.1 -w 9000 $V4 $PORT
+must_come 10 has "$TMP/c" ^done
+is "pass: all get in" "$(field "$TMP/c" acked)" 30
+within "pass: the excess is counted" "$(counter bulk excess_passed)" 23 25
+is "pass: nothing is dropped" "$(counter bulk excess_dropped)" 0
+adds_up pass
+stop "$first"

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tcp_peer client [OPTION...] ADDRESS PORT: -n connections, each with an id,
+ * from the sources of -s (each stepped through -S addresses, several taken in
+ * turn; -P: from which port on) or of the file of -f (one to a line), and what
+ * becomes of each:
+ *
+ *   connected ID	the handshake is complete, as the client sees it
+ *   acked ID		the server's end exists: what was sent is acknowledged
+ *   answered ID MS TEXT	the server wrote something
+ *   closed|reset|failed ID [REASON]
+ *   done n=N connected=N acked=N answered=N closed=N reset=N failed=N
+ *
+ * At most -c connections (default 1) are neither acked nor given up at a time,
+ * so that by default they arrive in order; -r N starts N in a second instead,
+ * whatever becomes of them.  -q sends nothing: the server talks first.  -L FILE
+ * sends when FILE exists.  -A expects no answer.  Ends when all is settled or
+ * -w ms after each connection's start; -K FILE stays until FILE exists.
+ *
+ * -g PREFIX -G N: then, N times, waits for PREFIX.1, PREFIX.2, ..., sends a line
+ * on each connection and prints "stage N answered=N slowest=MS".
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "tcp_peer.h"
+
+#define SOURCES_MAX	16
+
+#ifndef TCP_FASTOPEN_CONNECT
+#define TCP_FASTOPEN_CONNECT	30
+#endif
+
+struct conn {
+	int fd;
+	long long since;	/* ms, of start or of a stage's line */
+	bool connected;
+	bool sent;
+	bool acked;
+	bool answered;
+	bool gone;		/* closed, reset or failed */
+};
+
+static struct {
+	struct address to;
+	struct address source[SOURCES_MAX];
+	int sources;
+	int step;
+	int port;
+	struct address *listed;
+	int number;
+	int concurrency;
+	int rate;
+	int deadline_ms;
+	int patience_ms;
+	const char *id;
+	const char *late;
+	const char *keep;
+	const char *stage;
+	int stages;
+	bool quiet;
+	bool no_answer;
+	bool mptcp;
+	bool fastopen;
+} opt = {
+	.step = 1, .number = 1, .concurrency = 1, .deadline_ms = 10000,
+	.patience_ms = 2000, .id = "c",
+};
+
+static struct conn *conns;
+static int started, epoll_fd;
+static struct {
+	int connected, acked, answered, closed, reset, failed;
+} count;
+
+static bool source_of(int i, struct address *source)
+{
+	if (opt.listed) {
+		*source = opt.listed[i];
+		return true;
+	}
+	if (!opt.sources)
+		return false;
+	*source = opt.source[i % opt.sources];
+	address_step(source, i / opt.sources % opt.step);
+	if (opt.port)
+		address_set_port(source, opt.port + i);
+	return true;
+}
+
+static void give_up(struct conn *conn, int *counter, const char *word,
+		    int error)
+{
+	printf("%s %s%d %s\n", word, opt.id, (int)(conn - conns),
+	       error ? strerror(error) : "");
+	conn->gone = true;
+	++*counter;
+	close(conn->fd);
+	conn->fd = -1;
+}
+
+static void say_id(struct conn *conn)
+{
+	char id[ID_MAX];
+	int n;
+
+	if (opt.quiet || conn->sent || conn->gone ||
+	    (opt.late && !exists(opt.late)))
+		return;
+	n = snprintf(id, sizeof(id), "%s%d\n", opt.id, (int)(conn - conns));
+	/* Before the connection is made only Fast Open takes it. */
+	if (send(conn->fd, id, n, MSG_NOSIGNAL) == n)
+		conn->sent = true;
+	else if (errno != EAGAIN && errno != EINPROGRESS)
+		give_up(conn, &count.reset, "reset", errno);
+	else if (errno == EINPROGRESS)
+		conn->sent = true;
+}
+
+static void start(void)
+{
+	struct conn *conn = &conns[started];
+	struct epoll_event event = {
+		.events = EPOLLIN | EPOLLOUT | EPOLLET,
+		.data.ptr = conn,
+	};
+	struct address source;
+
+	conn->since = now_ms();
+	conn->fd = open_socket(opt.to.sa.sa_family, opt.mptcp);
+	if (fcntl(conn->fd, F_SETFL, O_NONBLOCK))
+		die("fcntl: %s", strerror(errno));
+	if (source_of(started, &source))
+		bind_source(conn->fd, source);
+	if (opt.fastopen)
+		set_option(conn->fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1,
+			   "TCP_FASTOPEN_CONNECT");
+	started++;
+	if (connect(conn->fd, &opt.to.sa, opt.to.len) && errno != EINPROGRESS) {
+		give_up(conn, &count.failed, "failed", errno);
+		return;
+	}
+	if (opt.fastopen)
+		say_id(conn);
+	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, conn->fd, &event))
+		die("epoll_ctl: %s", strerror(errno));
+}
+
+static void on_event(struct conn *conn, uint32_t events)
+{
+	int id = conn - conns, n, error = 0;
+	socklen_t len = sizeof(error);
+	char text[256];
+
+	if (conn->gone)
+		return;
+	if (!conn->connected) {
+		getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &len);
+		if (error) {
+			give_up(conn, &count.failed, "failed", error);
+			return;
+		}
+		if (!(events & EPOLLOUT))
+			return;
+		conn->connected = true;
+		count.connected++;
+		printf("connected %s%d\n", opt.id, id);
+		say_id(conn);
+		if (conn->gone)
+			return;
+	}
+	while ((n = recv(conn->fd, text, sizeof(text) - 1, 0)) > 0) {
+		text[n] = '\0';
+		text[strcspn(text, "\n")] = '\0';
+		if (!conn->answered) {
+			conn->answered = true;
+			count.answered++;
+			printf("answered %s%d %lld %s\n", opt.id, id,
+			       now_ms() - conn->since, text);
+		}
+	}
+	if (n == 0)
+		give_up(conn, &count.closed, "closed", 0);
+	else if (errno != EAGAIN)
+		give_up(conn, &count.reset, "reset", errno);
+}
+
+static void look_for_ack(struct conn *conn)
+{
+	int left;
+
+	if (conn->gone || conn->acked || !conn->connected || !conn->sent)
+		return;
+	if (ioctl(conn->fd, SIOCOUTQ, &left) || left)
+		return;
+	conn->acked = true;
+	count.acked++;
+	printf("acked %s%d\n", opt.id, (int)(conn - conns));
+}
+
+/* The next connection of a sequence may start. */
+static bool is_placed(const struct conn *conn)
+{
+	bool silent = opt.quiet || opt.late;
+
+	return conn->gone || conn->answered || conn->acked ||
+	       (silent && conn->connected) ||
+	       now_ms() - conn->since > opt.patience_ms;
+}
+
+static bool is_settled(const struct conn *conn)
+{
+	if (conn->gone || conn->answered ||
+	    now_ms() - conn->since > opt.deadline_ms)
+		return true;
+	return opt.no_answer && (opt.quiet ? conn->connected : conn->acked);
+}
+
+static void start_some(long long begun)
+{
+	int i, busy = 0;
+
+	if (opt.rate) {
+		while (started < opt.number &&
+		       (now_ms() - begun) * opt.rate / 1000 >= started)
+			start();
+		return;
+	}
+	for (i = 0; i < started && busy < opt.concurrency; i++)
+		busy += !is_placed(&conns[i]);
+	while (started < opt.number && busy++ < opt.concurrency)
+		start();
+}
+
+static void turn(void)
+{
+	struct epoll_event event[64];
+	int i, n;
+
+	n = epoll_wait(epoll_fd, event, 64, 2);
+	for (i = 0; i < n; i++)
+		on_event(event[i].data.ptr, event[i].events);
+	for (i = 0; i < started; i++) {
+		if (opt.late && conns[i].connected)
+			say_id(&conns[i]);
+		look_for_ack(&conns[i]);
+	}
+}
+
+static bool all_settled(void)
+{
+	int i;
+
+	for (i = 0; i < started; i++)
+		if (!is_settled(&conns[i]))
+			return false;
+	return started == opt.number;
+}
+
+static void run_stage(int stage)
+{
+	long long begun, slowest = 0;
+	char file[4096], line[ID_MAX];
+	int i, n, answered = 0;
+
+	snprintf(file, sizeof(file), "%s.%d", opt.stage, stage);
+	wait_for_file(file);
+	begun = now_ms();
+	n = snprintf(line, sizeof(line), "stage%d\n", stage);
+	for (i = 0; i < started; i++) {
+		conns[i].answered = false;
+		conns[i].since = begun;
+		if (!conns[i].gone &&
+		    send(conns[i].fd, line, n, MSG_NOSIGNAL) != n)
+			give_up(&conns[i], &count.reset, "reset", errno);
+	}
+	while (!all_settled())
+		turn();
+	for (i = 0; i < started; i++)
+		answered += conns[i].answered;
+	slowest = now_ms() - begun;
+	printf("stage %d answered=%d slowest=%lld\n", stage, answered, slowest);
+}
+
+static void read_sources(const char *name)
+{
+	FILE *file = fopen(name, "r");
+	char line[128];
+	int n = 0;
+
+	if (!file)
+		die("%s: %s", name, strerror(errno));
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		opt.listed = realloc(opt.listed, (n + 1) * sizeof(*opt.listed));
+		if (!opt.listed)
+			die("no memory");
+		address_parse(&opt.listed[n++], line);
+	}
+	fclose(file);
+	opt.number = n;
+}
+
+static void add_source(const char *text)
+{
+	if (opt.sources == SOURCES_MAX)
+		die("too many sources");
+	address_parse(&opt.source[opt.sources++], text);
+}
+
+static void parse(int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:L:K:g:G:qAMF")) != -1) {
+		switch (c) {
+		case 'N': enter_netns(optarg); break;
+		case 's': add_source(optarg); break;
+		case 'S': opt.step = number(optarg, 1, 1 << 24); break;
+		case 'P': opt.port = number(optarg, 1, 60000); break;
+		case 'f': read_sources(optarg); break;
+		case 'n': opt.number = number(optarg, 1, 1 << 20); break;
+		case 'c': opt.concurrency = number(optarg, 1, 1 << 20); break;
+		case 'r': opt.rate = number(optarg, 1, 1 << 20); break;
+		case 'w': opt.deadline_ms = number(optarg, 1, 1 << 30); break;
+		case 'p': opt.patience_ms = number(optarg, 1, 1 << 30); break;
+		case 'i': opt.id = optarg; break;
+		case 'L': opt.late = optarg; break;
+		case 'K': opt.keep = optarg; break;
+		case 'g': opt.stage = optarg; break;
+		case 'G': opt.stages = number(optarg, 1, 1000); break;
+		case 'q': opt.quiet = true; break;
+		case 'A': opt.no_answer = true; break;
+		case 'M': opt.mptcp = true; break;
+		case 'F': opt.fastopen = true; break;
+		default: die("client: a wrong option");
+		}
+	}
+	if (optind + 2 != argc)
+		die("client: address and port are missing");
+	address_parse(&opt.to, argv[optind]);
+	address_set_port(&opt.to, number(argv[optind + 1], 1, 65535));
+}
+
+int client_main(int argc, char **argv)
+{
+	long long begun;
+	int stage;
+
+	parse(argc, argv);
+	conns = calloc(opt.number, sizeof(*conns));
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (!conns || epoll_fd < 0)
+		die("no memory");
+	begun = now_ms();
+	do {
+		start_some(begun);
+		turn();
+	} while (!all_settled());
+	for (stage = 1; stage <= opt.stages; stage++)
+		run_stage(stage);
+	while (opt.keep && !exists(opt.keep))
+		turn();
+	printf("done n=%d connected=%d acked=%d answered=%d closed=%d reset=%d failed=%d\n",
+	       opt.number, count.connected, count.acked, count.answered,
+	       count.closed, count.reset, count.failed);
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the parts of tcp_peer share: addresses, time, sums of ids, files that
+ * a script makes to say "go on".  See tcp_peer.c.
+ */
+#ifndef _TCP_PEER_H
+#define _TCP_PEER_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define EXIT_SKIP	4	/* kselftest: this kernel cannot do that */
+
+#ifndef IPPROTO_MPTCP
+#define IPPROTO_MPTCP	262
+#endif
+
+#define ID_MAX		64	/* an id on the wire, with its newline */
+
+struct address {
+	union {
+		struct sockaddr sa;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	};
+	socklen_t len;
+};
+
+/* tcp_peer.c */
+void die(const char *format, ...)
+	__attribute__((noreturn, format(printf, 1, 2)));
+void skip(const char *what) __attribute__((noreturn));
+long number(const char *text, long min, long max);
+void enter_netns(const char *name);
+void address_parse(struct address *address, const char *text);
+void address_set_port(struct address *address, unsigned int port);
+unsigned int address_port(const struct address *address);
+void address_step(struct address *address, uint32_t by);
+const char *address_text(const struct address *address, char *text);
+long long now_ms(void);
+void pause_ms(long ms);
+bool exists(const char *file);
+void wait_for_file(const char *file);
+uint64_t mix(uint64_t id);
+int open_socket(int family, bool mptcp);
+void bind_source(int fd, struct address source);
+void set_option(int fd, int level, int option, int value, const char *name);
+
+/* one for each command */
+int server_main(int argc, char **argv);		/* tcp_server.c */
+int client_main(int argc, char **argv);		/* tcp_client.c */
+int hammer_main(int argc, char **argv);		/* tcp_hammer.c */
+int segment_main(int argc, char **argv);	/* tcp_segment.c */
+
+#endif /* _TCP_PEER_H */

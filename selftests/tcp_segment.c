@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tcp_peer segment [OPTION...] ADDRESS PORT: -n bare TCP segments through a raw
+ * socket, from -S addresses from -s on, with the flags of -f (letters of
+ * FSRPAUEC; default S), -d bytes of data and source ports from -p on.  -r N sends
+ * N in a second, the default as fast as possible.  IPv4 and IPv6; -x puts a
+ * destination options header before TCP, -V the fragment header of a packet that
+ * is whole (both IPv6).
+ *
+ * Prints "sent N MS" at the end.  Answers go to whoever owns the source.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tcp_peer.h"
+
+#define DATA_MAX	1000
+
+static struct {
+	struct address from;
+	struct address to;
+	int step;
+	int number;
+	int rate;
+	int flags;
+	int port;
+	int data;
+	bool extension;
+	bool fragment;
+} opt = { .step = 1, .number = 1, .flags = TH_SYN, .port = 20000 };
+
+static uint32_t add16(uint32_t sum, const void *from, size_t len)
+{
+	const uint8_t *bytes = from;
+	size_t i;
+
+	for (i = 0; i + 1 < len; i += 2)
+		sum += bytes[i] << 8 | bytes[i + 1];
+	if (len & 1)
+		sum += bytes[len - 1] << 8;
+	return sum;
+}
+
+static uint16_t fold(uint32_t sum)
+{
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return htons(~sum & 0xffff);
+}
+
+/* A header and, on a SYN, the MSS option; returns its length with the data. */
+static size_t make_tcp(uint8_t *to, const struct address *from, uint32_t n)
+{
+	bool syn = opt.flags & TH_SYN;
+	size_t len = 20 + (syn ? 4 : 0);
+	uint32_t sum;
+
+	memset(to, 0, len);
+	to[0] = (opt.port + n % 40000) >> 8;
+	to[1] = (opt.port + n % 40000) & 0xff;
+	memcpy(to + 2, &opt.to.in.sin_port, 2);
+	n = htonl(mix(n));
+	memcpy(to + 4, &n, 4);
+	if (opt.flags & TH_ACK)
+		memcpy(to + 8, &n, 4);
+	to[12] = len / 4 << 4;
+	to[13] = opt.flags;
+	to[14] = 0xff;
+	if (syn)
+		memcpy(to + 20, "\2\4\5\264", 4);
+	memset(to + len, 'x', opt.data);
+	len += opt.data;
+	sum = IPPROTO_TCP + len;
+	if (from->sa.sa_family == AF_INET) {
+		sum = add16(sum, &from->in.sin_addr, 4);
+		sum = add16(sum, &opt.to.in.sin_addr, 4);
+	} else {
+		sum = add16(sum, &from->in6.sin6_addr, 16);
+		sum = add16(sum, &opt.to.in6.sin6_addr, 16);
+	}
+	sum = fold(add16(sum, to, len));
+	memcpy(to + 16, &(uint16_t){ sum }, 2);
+	return len;
+}
+
+static size_t make4(uint8_t *to, const struct address *from, uint32_t n)
+{
+	struct ip ip = {
+		.ip_v = 4, .ip_hl = 5, .ip_ttl = 64, .ip_p = IPPROTO_TCP,
+		.ip_src = from->in.sin_addr, .ip_dst = opt.to.in.sin_addr,
+	};
+	size_t len = sizeof(ip) + make_tcp(to + sizeof(ip), from, n);
+
+	ip.ip_len = htons(len);
+	memcpy(to, &ip, sizeof(ip));	/* the kernel fills in the checksum */
+	return len;
+}
+
+static size_t make6(uint8_t *to, const struct address *from, uint32_t n)
+{
+	struct ip6_hdr ip = {
+		.ip6_hlim = 64,
+		.ip6_src = from->in6.sin6_addr, .ip6_dst = opt.to.in6.sin6_addr,
+	};
+	size_t at = sizeof(ip);
+	uint8_t *next = &ip.ip6_nxt;
+
+	ip.ip6_vfc = 0x60;
+	if (opt.extension) {
+		*next = IPPROTO_DSTOPTS;
+		next = to + at;
+		memcpy(to + at, "\0\0\1\4\0\0\0\0", 8);	/* padding */
+		at += 8;
+	}
+	if (opt.fragment) {
+		*next = IPPROTO_FRAGMENT;
+		next = to + at;
+		memset(to + at, 0, 8);
+		at += 8;
+	}
+	*next = IPPROTO_TCP;
+	at += make_tcp(to + at, from, n);
+	ip.ip6_plen = htons(at - sizeof(ip));
+	memcpy(to, &ip, sizeof(ip));
+	return at;
+}
+
+static void send_one(int fd, uint32_t n)
+{
+	uint8_t packet[DATA_MAX + 200];
+	struct address from = opt.from, to = opt.to;
+	size_t len;
+
+	address_step(&from, n % opt.step);
+	address_set_port(&to, 0);
+	len = from.sa.sa_family == AF_INET ? make4(packet, &from, n) :
+					     make6(packet, &from, n);
+	while (sendto(fd, packet, len, 0, &to.sa, to.len) < 0) {
+		if (errno != ENOBUFS && errno != EAGAIN)
+			die("sendto: %s", strerror(errno));
+		pause_ms(1);
+	}
+}
+
+static int flags_of(const char *text)
+{
+	static const char letters[] = "FSRPAUEC";
+	int flags = 0;
+
+	for (; *text; text++) {
+		const char *letter = strchr(letters, *text);
+
+		if (!letter)
+			die("%s: not flags (%s)", text, letters);
+		flags |= 1 << (letter - letters);
+	}
+	return flags;
+}
+
+static void parse(int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "N:s:S:n:r:f:p:d:xV")) != -1) {
+		switch (c) {
+		case 'N': enter_netns(optarg); break;
+		case 's': address_parse(&opt.from, optarg); break;
+		case 'S': opt.step = number(optarg, 1, 1 << 24); break;
+		case 'n': opt.number = number(optarg, 1, 1 << 24); break;
+		case 'r': opt.rate = number(optarg, 1, 1 << 24); break;
+		case 'f': opt.flags = flags_of(optarg); break;
+		case 'p': opt.port = number(optarg, 1, 25535); break;
+		case 'd': opt.data = number(optarg, 0, DATA_MAX); break;
+		case 'x': opt.extension = true; break;
+		case 'V': opt.fragment = true; break;
+		default: die("segment: a wrong option");
+		}
+	}
+	if (optind + 2 != argc)
+		die("segment: address and port are missing");
+	address_parse(&opt.to, argv[optind]);
+	address_set_port(&opt.to, number(argv[optind + 1], 1, 65535));
+	if (opt.from.sa.sa_family != opt.to.sa.sa_family)
+		die("segment: a source of the same family is missing");
+}
+
+int segment_main(int argc, char **argv)
+{
+	long long begun;
+	int fd, n = 0;
+
+	parse(argc, argv);
+	fd = socket(opt.to.sa.sa_family, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW);
+	if (fd < 0)
+		die("socket: %s", strerror(errno));
+	begun = now_ms();
+	while (n < opt.number) {
+		if (opt.rate && (now_ms() - begun) * opt.rate / 1000 < n) {
+			pause_ms(1);
+			continue;
+		}
+		send_one(fd, n++);
+	}
+	printf("sent %d %lld\n", n, now_ms() - begun);
+	return 0;
+}

@@ -1,0 +1,126 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The netlink ABI by somebody else's client: the kernel's own YNL, driven by the
+# spec, dumps classes and listeners; and what needs two sockets at once: a
+# transaction without commit changes nothing, one that began from an older
+# generation is refused (ESTALE), a socket has one transaction (EBUSY), an edit
+# without one is refused (ENOENT), a spoiled one cannot be committed (ECANCELED).
+#
+# Would miss its mark if: an edit were seen before its commit, a draft outlived
+# its socket, or a second writer overwrote the first's work.
+#
+# SYNQ_YNL: tools/net/ynl of a kernel source; SYNQ_SPEC: synq.yaml, if it is not
+# where it is in the repository.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+need python3
+SYNQ_SPEC=${SYNQ_SPEC:-$DIR/../Documentation/netlink/specs/synq.yaml}
+for SYNQ_YNL in ${SYNQ_YNL-} "$DIR/../../ynl" "$DIR/../../../../net/ynl"; do
+	[ ! -e "$SYNQ_YNL/lib/ynl.py" ] || break
+	[ ! -e "$SYNQ_YNL/pyynl/lib/ynl.py" ] || break
+done
+if [ ! -e "$SYNQ_SPEC" ] || [ ! -e "$SYNQ_YNL/lib" ] &&
+   [ ! -e "$SYNQ_YNL/pyynl" ]; then
+	skip_all "SYNQ_YNL and SYNQ_SPEC do not say where the client and the spec are"
+fi
+python3 -c 'import yaml' 2>/dev/null || skip_all "python3 has no yaml"
+plan 15
+
+load_synq
+three_classes | apply
+server "$TMP/server" -m none $PORT
+manage
+export SYNQ_YNL SYNQ_SPEC PORT
+srv python3 - >"$TMP/ynl" 2>&1 <<'EOT' || note "$(tail -n 3 "$TMP/ynl")"
+import errno, os, sys
+
+ynl = os.environ["SYNQ_YNL"]
+sys.path[:0] = [ynl, os.path.join(ynl, "pyynl")]
+try:
+    from lib import YnlFamily, NlError
+except ImportError:
+    from pyynl.lib import YnlFamily, NlError
+
+spec = os.environ["SYNQ_SPEC"]
+port = int(os.environ["PORT"])
+
+
+def open_family():
+    try:
+        return YnlFamily(spec, schema="")
+    except TypeError:
+        return YnlFamily(spec)
+
+
+def check(name, true):
+    print("pass" if true else "fail", name)
+
+
+def error_of(call, *args):
+    try:
+        call(*args)
+    except NlError as e:
+        return -e.error if e.error < 0 else e.error
+    return 0
+
+
+one, two = open_family(), open_family()
+
+
+def generation(y=one):
+    return y.do("conf-get", {})["generation"]
+
+
+names = [c["name"] for c in one.dump("class-get", {})]
+check("classes, in order", names == ["local", "gold", "silver", "bulk", "default"])
+classes = {c["name"]: c for c in one.dump("class-get", {})}
+check("attributes of a class", classes["gold"]["reserve-effective"] == 25 and
+      classes["gold"]["matches"] == 2 and classes["default"]["default"] == 1)
+check("listeners", one.dump("listener-get", {}) == [{"port": port, "sockets": 1}])
+check("matches", len(one.dump("match-get", {})) == 6)
+stats = {(s["port"], s["class"]): s["counters"] for s in one.dump("stats-get", {})}
+check("counters", stats[(port, "default")]["seen"] == 1)
+
+before = generation()
+one.do("conf-begin", {})
+one.do("class-add", {"name": "draft", "priority": 9})
+check("a draft is not seen", "draft" not in
+      [c["name"] for c in two.dump("class-get", {})])
+check("nor counted", generation(two) == before)
+check("one transaction for a socket", error_of(one.do, "conf-begin", {}) == errno.EBUSY)
+check("an edit without a transaction", error_of(
+    two.do, "class-add", {"name": "none", "priority": 8}) == errno.ENOENT)
+
+# Somebody else commits first.
+two.do("conf-begin", {})
+two.do("class-add", {"name": "second", "priority": 10})
+two.do("conf-commit", {"changes": 1})
+check("the second writer is refused",
+      error_of(one.do, "conf-commit", {"changes": 1}) == errno.ESTALE)
+names = [c["name"] for c in one.dump("class-get", {})]
+check("and the first's work stands", "second" in names and "draft" not in names)
+check("an old generation cannot begin", error_of(
+    one.do, "conf-begin", {"generation": before}) == errno.ESTALE)
+
+before = generation()
+one.do("conf-begin", {})
+error_of(one.do, "class-add", {"name": "gold", "priority": 12})
+check("a spoiled transaction", error_of(one.do, "conf-commit", {}) == errno.ECANCELED)
+one.do("conf-begin", {})
+one.do("class-add", {"name": "lost", "priority": 12})
+check("a lost edit", error_of(one.do, "conf-commit", {"changes": 2}) == errno.ECANCELED)
+three = open_family()
+three.do("conf-begin", {})
+three.do("class-add", {"name": "closed", "priority": 12})
+three.sock.close()
+check("nothing of these is left", generation() == before and
+      [c["name"] for c in one.dump("class-get", {})] == names)
+EOT
+grep -vE '^(pass|fail) ' "$TMP/ynl" | sed 's/^/# /'
+while read -r result name; do
+	case $result in
+	pass) ok "$name" ;;
+	fail) not_ok "$name" ;;
+	esac
+done <"$TMP/ynl"
