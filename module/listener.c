@@ -334,7 +334,7 @@ static void attach(struct work_struct *work)
 	mutex_lock(&attach_mutex);
 	for (i = 0; i < n; i++) {
 		record[i] = borrow_ops(sn, sk[i]);
-		any |= record[i] != NULL;
+		any |= !!record[i];
 	}
 	if (any)
 		synchronize_rcu();
