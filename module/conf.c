@@ -21,6 +21,7 @@
 
 #define RESERVE_FIRST	25	/* per cent, for the first class */
 #define BURST_MIN	8	/* a browser opens 6 connections at once */
+#define MAX_WAIT	300	/* ms, for all but the first class */
 
 static BLOCKING_NOTIFIER_HEAD(observers);
 
@@ -111,8 +112,8 @@ struct synq_conf *synq_conf_copy(const struct synq_conf *conf)
 	*copy = *conf;
 	copy->lpm[0].node = NULL;
 	copy->lpm[1].node = NULL;
-	for (i = 0; i < copy->n_ports; i++)
-		synq_port_get(copy->port[i]);
+	for (i = 0; i < copy->n_listeners; i++)
+		synq_port_get(copy->listener[i].port);
 	if (copy_lpm(&copy->lpm[0], &conf->lpm[0]) ||
 	    copy_lpm(&copy->lpm[1], &conf->lpm[1])) {
 		synq_conf_free(copy);
@@ -133,8 +134,8 @@ void synq_conf_free(struct synq_conf *conf)
 
 	if (!conf)
 		return;
-	for (i = 0; i < conf->n_ports; i++)
-		synq_port_put(conf->port[i]);
+	for (i = 0; i < conf->n_listeners; i++)
+		synq_port_put(conf->listener[i].port);
 	kvfree(conf->lpm[0].node);
 	kvfree(conf->lpm[1].node);
 	kvfree(conf);
@@ -154,7 +155,7 @@ static void free_rcu_cb(struct rcu_head *head)
  */
 bool synq_conf_is_empty(const struct synq_conf *conf)
 {
-	return !synq_conf_classes(conf) && !conf->n_ports &&
+	return !synq_conf_classes(conf) && !conf->n_listeners &&
 	       !conf->lpm[0].prefixes && !conf->lpm[1].prefixes &&
 	       !conf->mark_mask;
 }
@@ -242,6 +243,25 @@ static int give_reserves(struct synq_conf *conf, struct netlink_ext_ack *extack)
 		return -EINVAL;
 	}
 	return 0;
+}
+
+/*
+ * The first class waits as long as the kernel's queue is; unless it takes the
+ * unmatched, since an unknown client is never first.
+ */
+static void give_waits(struct synq_conf *conf)
+{
+	u8 i;
+
+	for (i = 0; i < conf->n_positions; i++) {
+		struct synq_class *class = &conf->class[conf->order[i]];
+		bool first = class->slot == SYNQ_SLOT_LOCAL ||
+			     (i == 1 && class->slot != conf->default_slot);
+
+		class->max_wait_effective = class->max_wait_given ?
+			class->max_wait : first ? SYNQ_WAIT_NONE : MAX_WAIT;
+		class->weight_effective = class->weight ?: 1;
+	}
 }
 
 static int check_marks(struct synq_conf *conf, const struct net *net,
@@ -338,6 +358,7 @@ int synq_conf_finish(struct synq_conf *conf, const struct net *net,
 	err = give_reserves(conf, extack);
 	if (err)
 		return err;
+	give_waits(conf);
 	err = check_marks(conf, net, extack);
 	if (err)
 		return err;
@@ -364,8 +385,8 @@ static void reset_slots(struct synq_net *sn, const struct synq_conf *old,
 			atomic64_set(&sn->tat[slot], 0);
 		if (was && !strcmp(was->name, is->name))
 			continue;
-		for (i = 0; i < conf->n_ports; i++)
-			synq_port_clear(conf->port[i], slot);
+		for (i = 0; i < conf->n_listeners; i++)
+			synq_port_clear(conf->listener[i].port, slot);
 	}
 }
 

@@ -14,6 +14,8 @@
 
 struct netlink_ext_ack;
 
+#define SYNQ_WAIT_NONE	U32_MAX		/* max_wait, ms: no limit */
+
 /**
  * struct synq_class - the outcome of classification
  * @name: unique, "" for a slot without a class
@@ -31,8 +33,17 @@ struct netlink_ext_ack;
  * @reserve_given: @reserve counts, and not the default
  * @reserve_effective: per cent of the backlog
  * @reserve_before: per cent, all classes before this one together
+ * @cap: per cent of the backlog, of the class's own requests; 0: no cap
+ * @max_wait: ms, as given; SYNQ_WAIT_NONE: no limit
+ * @max_wait_given: @max_wait counts, and not the default
+ * @max_wait_effective: ms a new connection may be expected to wait in the
+ *	accept queue; SYNQ_WAIT_NONE: no limit
+ * @weight: as given, 0: by default
+ * @weight_effective: share under SYNQ_ORDER_WEIGHTED, 1..1000
+ * @min_share: per cent of what is accepted, under SYNQ_ORDER_STRICT; 0: none
  * @excess: enum synq_excess
  * @is_default: takes what nothing else matches
+ * @observe: count what would be done, and do nothing ("enforce off")
  */
 struct synq_class {
 	char name[SYNQ_NAME_MAX + 1];
@@ -50,8 +61,28 @@ struct synq_class {
 	bool reserve_given;
 	u8 reserve_effective;
 	u8 reserve_before;
+	u8 cap;
+	u32 max_wait;
+	bool max_wait_given;
+	u32 max_wait_effective;
+	u16 weight;
+	u16 weight_effective;
+	u8 min_share;
 	u8 excess;
 	bool is_default;
+	bool observe;
+};
+
+/**
+ * struct synq_listener - a configured listener
+ * @port: its port number and counters, with a reference
+ * @order: enum synq_order
+ * @observe: count what would be done, and do nothing ("enforce off")
+ */
+struct synq_listener {
+	struct synq_port *port;
+	u8 order;
+	bool observe;
 };
 
 /**
@@ -64,8 +95,9 @@ struct synq_class {
  * @order: slots by position
  * @class: by slot
  * @lpm: source prefixes, IPv4 and IPv6; the value is the slot plus one
- * @n_ports: listeners
- * @port: by ascending port number
+ * @observe: count what would be done, and do nothing ("enforce off")
+ * @n_listeners: number of @listener
+ * @listener: by ascending port number
  */
 struct synq_conf {
 	struct rcu_head rcu;
@@ -76,8 +108,9 @@ struct synq_conf {
 	u8 order[SYNQ_SLOTS];
 	struct synq_class class[SYNQ_SLOTS];
 	struct synq_lpm lpm[2];
-	unsigned int n_ports;
-	struct synq_port *port[SYNQ_LISTENERS_MAX];
+	bool observe;
+	unsigned int n_listeners;
+	struct synq_listener listener[SYNQ_LISTENERS_MAX];
 };
 
 /* What a change of the configuration means to sockets and hooks. */
@@ -108,7 +141,34 @@ struct synq_class *synq_conf_class_by_name(struct synq_conf *conf,
 					   const char *name);
 
 /**
- * synq_conf_port() - the configured listener of a local port
+ * synq_conf_listener() - the configured listener of a local port
+ * @conf: snapshot
+ * @port: host byte order
+ *
+ * Context: any; the caller keeps the snapshot
+ * Return: NULL if the port is nobody's business
+ */
+static inline const struct synq_listener *
+synq_conf_listener(const struct synq_conf *conf, u16 port)
+{
+	unsigned int lo = 0, hi = conf->n_listeners;
+
+	while (lo < hi) {
+		unsigned int mid = (lo + hi) / 2;
+		const struct synq_listener *listener = &conf->listener[mid];
+
+		if (listener->port->port == port)
+			return listener;
+		if (listener->port->port < port)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+/**
+ * synq_conf_port() - the counters of the listener of a local port
  * @conf: snapshot
  * @port: host byte order
  *
@@ -118,19 +178,9 @@ struct synq_class *synq_conf_class_by_name(struct synq_conf *conf,
 static inline struct synq_port *synq_conf_port(const struct synq_conf *conf,
 					       u16 port)
 {
-	unsigned int lo = 0, hi = conf->n_ports;
+	const struct synq_listener *listener = synq_conf_listener(conf, port);
 
-	while (lo < hi) {
-		unsigned int mid = (lo + hi) / 2;
-
-		if (conf->port[mid]->port == port)
-			return conf->port[mid];
-		if (conf->port[mid]->port < port)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return listener ? listener->port : NULL;
 }
 
 /**

@@ -465,7 +465,7 @@ int synq_draft_add_port(struct synq_net *sn, struct synq_conf *conf, u16 port,
 		NL_SET_ERR_MSG(extack, "there is a listener for this port");
 		return -EEXIST;
 	}
-	if (conf->n_ports == SYNQ_LISTENERS_MAX) {
+	if (conf->n_listeners == SYNQ_LISTENERS_MAX) {
 		NL_SET_ERR_MSG(extack, "there are 64 listeners already");
 		return -ENOSPC;
 	}
@@ -476,10 +476,11 @@ int synq_draft_add_port(struct synq_net *sn, struct synq_conf *conf, u16 port,
 		p = synq_port_alloc(port);
 	if (!p)
 		return -ENOMEM;
-	for (i = conf->n_ports; i && conf->port[i - 1]->port > port; i--)
-		conf->port[i] = conf->port[i - 1];
-	conf->port[i] = p;
-	conf->n_ports++;
+	for (i = conf->n_listeners;
+	     i && conf->listener[i - 1].port->port > port; i--)
+		conf->listener[i] = conf->listener[i - 1];
+	conf->listener[i] = (struct synq_listener){ .port = p };
+	conf->n_listeners++;
 	return 0;
 }
 
@@ -497,15 +498,16 @@ int synq_draft_del_port(struct synq_conf *conf, u16 port,
 {
 	unsigned int i;
 
-	for (i = 0; i < conf->n_ports && conf->port[i]->port != port; i++)
+	for (i = 0; i < conf->n_listeners &&
+		    conf->listener[i].port->port != port; i++)
 		;
-	if (i == conf->n_ports) {
+	if (i == conf->n_listeners) {
 		NL_SET_ERR_MSG(extack, "there is no listener for this port");
 		return -ENOENT;
 	}
-	synq_port_put(conf->port[i]);
-	conf->n_ports--;
-	memmove(&conf->port[i], &conf->port[i + 1],
-		(conf->n_ports - i) * sizeof(conf->port[0]));
+	synq_port_put(conf->listener[i].port);
+	conf->n_listeners--;
+	memmove(&conf->listener[i], &conf->listener[i + 1],
+		(conf->n_listeners - i) * sizeof(conf->listener[0]));
 	return 0;
 }

@@ -110,7 +110,7 @@ static int put_conf(struct sk_buff *skb, struct synq_net *sn)
 			  conf ? conf->lpm[0].prefixes +
 				 conf->lpm[1].prefixes : 0) ||
 	      nla_put_u32(skb, SYNQ_A_CONF_LISTENERS,
-			  conf ? conf->n_ports : 0);
+			  conf ? conf->n_listeners : 0);
 	mutex_unlock(&sn->lock);
 	return err ||
 	       nla_put_u32(skb, SYNQ_A_CONF_SOCKETS,

@@ -160,9 +160,9 @@ static int dump_listener(struct dump *d)
 	void *head;
 	int err;
 
-	if (d->cb->args[0] >= d->conf->n_ports)
+	if (d->cb->args[0] >= d->conf->n_listeners)
 		return -ENOENT;
-	port = d->conf->port[d->cb->args[0]];
+	port = d->conf->listener[d->cb->args[0]].port;
 	head = dump_put(d, SYNQ_CMD_LISTENER_GET);
 	if (!head)
 		return -EMSGSIZE;
@@ -187,10 +187,12 @@ static int put_counters(struct sk_buff *skb, const struct synq_port *port,
 	/* All but the pending, which is what the others leave over. */
 	static const u8 attr[SYNQ_COUNTERS] = {
 		[SYNQ_COUNT_SEEN] = SYNQ_A_COUNTERS_SEEN,
+		[SYNQ_COUNT_RETRIES] = SYNQ_A_COUNTERS_RETRIES,
 		[SYNQ_COUNT_ADMITTED] = SYNQ_A_COUNTERS_ADMITTED,
 		[SYNQ_COUNT_EXCESS_DROPPED] = SYNQ_A_COUNTERS_EXCESS_DROPPED,
 		[SYNQ_COUNT_EXCESS_PASSED] = SYNQ_A_COUNTERS_EXCESS_PASSED,
 		[SYNQ_COUNT_QUEUE_REFUSED] = SYNQ_A_COUNTERS_QUEUE_REFUSED,
+		[SYNQ_COUNT_WAIT_REFUSED] = SYNQ_A_COUNTERS_WAIT_REFUSED,
 		[SYNQ_COUNT_PROMOTED] = SYNQ_A_COUNTERS_PROMOTED,
 		[SYNQ_COUNT_WITHHELD] = SYNQ_A_COUNTERS_WITHHELD,
 		[SYNQ_COUNT_WITHHELD_COMPLETED] =
@@ -203,6 +205,11 @@ static int put_counters(struct sk_buff *skb, const struct synq_port *port,
 		[SYNQ_COUNT_GATE_BYPASSED] = SYNQ_A_COUNTERS_GATE_BYPASSED,
 		[SYNQ_COUNT_PLACED] = SYNQ_A_COUNTERS_PLACED,
 		[SYNQ_COUNT_MOVED] = SYNQ_A_COUNTERS_MOVED,
+		[SYNQ_COUNT_ACCEPTED] = SYNQ_A_COUNTERS_ACCEPTED,
+		[SYNQ_COUNT_SHARED] = SYNQ_A_COUNTERS_SHARED,
+		[SYNQ_COUNT_WOULD_REFUSE] = SYNQ_A_COUNTERS_WOULD_REFUSE,
+		[SYNQ_COUNT_WOULD_WITHHOLD] = SYNQ_A_COUNTERS_WOULD_WITHHOLD,
+		[SYNQ_COUNT_WOULD_MOVE] = SYNQ_A_COUNTERS_WOULD_MOVE,
 	};
 	u64 sum[SYNQ_COUNTERS], done;
 	struct nlattr *nest;
@@ -239,9 +246,9 @@ static int dump_stats(struct dump *d)
 		d->cb->args[0]++;
 		d->cb->args[1] = 0;
 	}
-	if (d->cb->args[0] >= d->conf->n_ports)
+	if (d->cb->args[0] >= d->conf->n_listeners)
 		return -ENOENT;
-	port = d->conf->port[d->cb->args[0]];
+	port = d->conf->listener[d->cb->args[0]].port;
 	class = &d->conf->class[d->conf->order[d->cb->args[1]]];
 	head = dump_put(d, SYNQ_CMD_STATS_GET);
 	if (!head)

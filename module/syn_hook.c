@@ -163,6 +163,9 @@ static unsigned int carry_out(enum synq_verdict verdict,
 	case SYNQ_VERDICT_QUEUE_REFUSE:
 		synq_count(port, class->slot, SYNQ_COUNT_QUEUE_REFUSED);
 		return NF_DROP;
+	case SYNQ_VERDICT_WAIT_REFUSE:
+		synq_count(port, class->slot, SYNQ_COUNT_WAIT_REFUSED);
+		return NF_DROP;
 	}
 	set_mark(conf, skb, class);
 	return NF_ACCEPT;
@@ -312,7 +315,7 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct synq_conf_change *change = data;
 	struct synq_net *sn = change->sn;
-	bool wanted = change->conf && change->conf->n_ports;
+	bool wanted = change->conf && change->conf->n_listeners;
 	int err;
 
 	lockdep_assert_held(&sn->lock);

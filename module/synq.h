@@ -44,26 +44,32 @@
  *	kernel
  * @SYNQ_VERDICT_QUEUE_REFUSE: its class's part of the queues is full; dropped,
  *	as the stock kernel drops when the whole queue is full
+ * @SYNQ_VERDICT_WAIT_REFUSE: it would wait for longer than its class may;
+ *	dropped likewise
  */
 enum synq_verdict {
 	SYNQ_VERDICT_ADMIT,
 	SYNQ_VERDICT_EXCESS_DROP,
 	SYNQ_VERDICT_EXCESS_PASS,
 	SYNQ_VERDICT_QUEUE_REFUSE,
+	SYNQ_VERDICT_WAIT_REFUSE,
 };
 
 /*
  * Counted for each pair of listener and class.
  *
  * The meaning of each is in Documentation/netlink/specs/synq.yaml, attribute
- * set "counters".  SYNQ_COUNT_SEEN is the sum of the next four.
+ * set "counters".  SYNQ_COUNT_SEEN is the sum of admitted, excess and refused,
+ * one for each verdict.
  */
 enum synq_counter {
 	SYNQ_COUNT_SEEN,
+	SYNQ_COUNT_RETRIES,
 	SYNQ_COUNT_ADMITTED,
 	SYNQ_COUNT_EXCESS_DROPPED,
 	SYNQ_COUNT_EXCESS_PASSED,
 	SYNQ_COUNT_QUEUE_REFUSED,
+	SYNQ_COUNT_WAIT_REFUSED,
 	SYNQ_COUNT_PROMOTED,
 	SYNQ_COUNT_WITHHELD,
 	SYNQ_COUNT_WITHHELD_COMPLETED,
@@ -73,6 +79,11 @@ enum synq_counter {
 	SYNQ_COUNT_GATE_BYPASSED,
 	SYNQ_COUNT_PLACED,
 	SYNQ_COUNT_MOVED,
+	SYNQ_COUNT_ACCEPTED,
+	SYNQ_COUNT_SHARED,
+	SYNQ_COUNT_WOULD_REFUSE,
+	SYNQ_COUNT_WOULD_WITHHOLD,
+	SYNQ_COUNT_WOULD_MOVE,
 	SYNQ_COUNTERS
 };
 

@@ -29,6 +29,20 @@ enum synq_excess {
 };
 
 /**
+ * enum synq_order - In which order a listener's accept queue is served.
+ * @SYNQ_ORDER_STRICT: By class, FIFO inside a class, with the minimum shares
+ *   of classes.
+ * @SYNQ_ORDER_FIFO: As the stock kernel does.
+ * @SYNQ_ORDER_WEIGHTED: In proportion to the weights of the classes, FIFO
+ *   inside a class.
+ */
+enum synq_order {
+	SYNQ_ORDER_STRICT,
+	SYNQ_ORDER_FIFO,
+	SYNQ_ORDER_WEIGHTED,
+};
+
+/**
  * enum synq_reason - What decided the class of a source.
  * @SYNQ_REASON_DEFAULT: Nothing matched.
  * @SYNQ_REASON_MATCH: The longest source prefix.
@@ -99,10 +113,12 @@ enum {
 
 enum {
 	SYNQ_A_COUNTERS_SEEN = 1,
+	SYNQ_A_COUNTERS_RETRIES,
 	SYNQ_A_COUNTERS_ADMITTED,
 	SYNQ_A_COUNTERS_EXCESS_DROPPED,
 	SYNQ_A_COUNTERS_EXCESS_PASSED,
 	SYNQ_A_COUNTERS_QUEUE_REFUSED,
+	SYNQ_A_COUNTERS_WAIT_REFUSED,
 	SYNQ_A_COUNTERS_PROMOTED,
 	SYNQ_A_COUNTERS_WITHHELD,
 	SYNQ_A_COUNTERS_WITHHELD_COMPLETED,
@@ -113,6 +129,11 @@ enum {
 	SYNQ_A_COUNTERS_GATE_BYPASSED,
 	SYNQ_A_COUNTERS_PLACED,
 	SYNQ_A_COUNTERS_MOVED,
+	SYNQ_A_COUNTERS_ACCEPTED,
+	SYNQ_A_COUNTERS_SHARED,
+	SYNQ_A_COUNTERS_WOULD_REFUSE,
+	SYNQ_A_COUNTERS_WOULD_WITHHOLD,
+	SYNQ_A_COUNTERS_WOULD_MOVE,
 
 	__SYNQ_A_COUNTERS_MAX,
 	SYNQ_A_COUNTERS_MAX = (__SYNQ_A_COUNTERS_MAX - 1)
