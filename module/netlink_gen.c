@@ -32,8 +32,9 @@ static const struct nla_policy synq_conf_commit_nl_policy[SYNQ_A_CONF_CHANGES + 
 };
 
 /* SYNQ_CMD_CONF_SET - do */
-static const struct nla_policy synq_conf_set_nl_policy[SYNQ_A_CONF_MARK_MASK + 1] = {
+static const struct nla_policy synq_conf_set_nl_policy[SYNQ_A_CONF_ENFORCE + 1] = {
 	[SYNQ_A_CONF_MARK_MASK] = { .type = NLA_U32, },
+	[SYNQ_A_CONF_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
 /* SYNQ_CMD_BYPASS_SET - do */
@@ -42,7 +43,7 @@ static const struct nla_policy synq_bypass_set_nl_policy[SYNQ_A_CONF_BYPASS + 1]
 };
 
 /* SYNQ_CMD_CLASS_ADD - do */
-static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_EXCESS + 1] = {
+static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_ENFORCE + 1] = {
 	[SYNQ_A_CLASS_NAME] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
 	[SYNQ_A_CLASS_PRIORITY] = NLA_POLICY_MAX(NLA_U8, SYNQ_PRIORITY_MAX),
 	[SYNQ_A_CLASS_DEFAULT] = NLA_POLICY_MAX(NLA_U8, 1),
@@ -51,10 +52,15 @@ static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_EXCESS + 1]
 	[SYNQ_A_CLASS_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_rate_range),
 	[SYNQ_A_CLASS_BURST] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_burst_range),
 	[SYNQ_A_CLASS_EXCESS] = NLA_POLICY_MAX(NLA_U8, 1),
+	[SYNQ_A_CLASS_CAP] = NLA_POLICY_MAX(NLA_U8, SYNQ_CAP_MAX),
+	[SYNQ_A_CLASS_MAX_WAIT] = { .type = NLA_U32, },
+	[SYNQ_A_CLASS_WEIGHT] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_WEIGHT_MAX),
+	[SYNQ_A_CLASS_MIN_SHARE] = NLA_POLICY_MAX(NLA_U8, SYNQ_MIN_SHARE_MAX),
+	[SYNQ_A_CLASS_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
 /* SYNQ_CMD_CLASS_SET - do */
-static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_EXCESS + 1] = {
+static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_ENFORCE + 1] = {
 	[SYNQ_A_CLASS_NAME] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
 	[SYNQ_A_CLASS_PRIORITY] = NLA_POLICY_MAX(NLA_U8, SYNQ_PRIORITY_MAX),
 	[SYNQ_A_CLASS_DEFAULT] = NLA_POLICY_MAX(NLA_U8, 1),
@@ -63,6 +69,11 @@ static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_EXCESS + 1]
 	[SYNQ_A_CLASS_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_rate_range),
 	[SYNQ_A_CLASS_BURST] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_burst_range),
 	[SYNQ_A_CLASS_EXCESS] = NLA_POLICY_MAX(NLA_U8, 1),
+	[SYNQ_A_CLASS_CAP] = NLA_POLICY_MAX(NLA_U8, SYNQ_CAP_MAX),
+	[SYNQ_A_CLASS_MAX_WAIT] = { .type = NLA_U32, },
+	[SYNQ_A_CLASS_WEIGHT] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_WEIGHT_MAX),
+	[SYNQ_A_CLASS_MIN_SHARE] = NLA_POLICY_MAX(NLA_U8, SYNQ_MIN_SHARE_MAX),
+	[SYNQ_A_CLASS_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
 /* SYNQ_CMD_CLASS_DEL - do */
@@ -91,8 +102,17 @@ static const struct nla_policy synq_match_del_nl_policy[SYNQ_A_MATCH_LENGTH + 1]
 };
 
 /* SYNQ_CMD_LISTENER_ADD - do */
-static const struct nla_policy synq_listener_add_nl_policy[SYNQ_A_LISTENER_PORT + 1] = {
+static const struct nla_policy synq_listener_add_nl_policy[SYNQ_A_LISTENER_ENFORCE + 1] = {
 	[SYNQ_A_LISTENER_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[SYNQ_A_LISTENER_ORDER] = NLA_POLICY_MAX(NLA_U8, 2),
+	[SYNQ_A_LISTENER_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
+};
+
+/* SYNQ_CMD_LISTENER_SET - do */
+static const struct nla_policy synq_listener_set_nl_policy[SYNQ_A_LISTENER_ENFORCE + 1] = {
+	[SYNQ_A_LISTENER_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[SYNQ_A_LISTENER_ORDER] = NLA_POLICY_MAX(NLA_U8, 2),
+	[SYNQ_A_LISTENER_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
 /* SYNQ_CMD_LISTENER_DEL - do */
@@ -107,7 +127,7 @@ static const struct nla_policy synq_classify_nl_policy[SYNQ_A_QUERY_MARK + 1] = 
 };
 
 /* Ops table for synq */
-const struct genl_split_ops synq_nl_ops[19] = {
+const struct genl_split_ops synq_nl_ops[20] = {
 	{
 		.cmd	= SYNQ_CMD_CONF_GET,
 		.doit	= synq_nl_conf_get_doit,
@@ -136,7 +156,7 @@ const struct genl_split_ops synq_nl_ops[19] = {
 		.cmd		= SYNQ_CMD_CONF_SET,
 		.doit		= synq_nl_conf_set_doit,
 		.policy		= synq_conf_set_nl_policy,
-		.maxattr	= SYNQ_A_CONF_MARK_MASK,
+		.maxattr	= SYNQ_A_CONF_ENFORCE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -150,14 +170,14 @@ const struct genl_split_ops synq_nl_ops[19] = {
 		.cmd		= SYNQ_CMD_CLASS_ADD,
 		.doit		= synq_nl_class_add_doit,
 		.policy		= synq_class_add_nl_policy,
-		.maxattr	= SYNQ_A_CLASS_EXCESS,
+		.maxattr	= SYNQ_A_CLASS_ENFORCE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= SYNQ_CMD_CLASS_SET,
 		.doit		= synq_nl_class_set_doit,
 		.policy		= synq_class_set_nl_policy,
-		.maxattr	= SYNQ_A_CLASS_EXCESS,
+		.maxattr	= SYNQ_A_CLASS_ENFORCE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -202,7 +222,14 @@ const struct genl_split_ops synq_nl_ops[19] = {
 		.cmd		= SYNQ_CMD_LISTENER_ADD,
 		.doit		= synq_nl_listener_add_doit,
 		.policy		= synq_listener_add_nl_policy,
-		.maxattr	= SYNQ_A_LISTENER_PORT,
+		.maxattr	= SYNQ_A_LISTENER_ENFORCE,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_LISTENER_SET,
+		.doit		= synq_nl_listener_set_doit,
+		.policy		= synq_listener_set_nl_policy,
+		.maxattr	= SYNQ_A_LISTENER_ENFORCE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -12,7 +12,7 @@
 #include <uapi/linux/synq.h>
 
 /* Ops table for synq */
-extern const struct genl_split_ops synq_nl_ops[19];
+extern const struct genl_split_ops synq_nl_ops[20];
 
 int synq_nl_conf_get_doit(struct sk_buff *skb, struct genl_info *info);
 int synq_nl_conf_begin_doit(struct sk_buff *skb, struct genl_info *info);
@@ -29,6 +29,7 @@ int synq_nl_match_set_doit(struct sk_buff *skb, struct genl_info *info);
 int synq_nl_match_del_doit(struct sk_buff *skb, struct genl_info *info);
 int synq_nl_match_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int synq_nl_listener_add_doit(struct sk_buff *skb, struct genl_info *info);
+int synq_nl_listener_set_doit(struct sk_buff *skb, struct genl_info *info);
 int synq_nl_listener_del_doit(struct sk_buff *skb, struct genl_info *info);
 int synq_nl_listener_get_dumpit(struct sk_buff *skb,
 				struct netlink_callback *cb);
