@@ -150,6 +150,9 @@ static void free_rcu_cb(struct rcu_head *head)
  * synq_conf_is_empty() - is there nothing that was configured?
  * @conf: not NULL
  *
+ * "enforce off" alone is something: who switches it off before adding the first
+ * class must not find it on.
+ *
  * Context: any
  * Return: true if so
  */
@@ -157,7 +160,7 @@ bool synq_conf_is_empty(const struct synq_conf *conf)
 {
 	return !synq_conf_classes(conf) && !conf->n_listeners &&
 	       !conf->lpm[0].prefixes && !conf->lpm[1].prefixes &&
-	       !conf->mark_mask;
+	       !conf->mark_mask && !conf->observe;
 }
 
 /**
@@ -264,6 +267,21 @@ static void give_waits(struct synq_conf *conf)
 	}
 }
 
+static int check_shares(const struct synq_conf *conf,
+			struct netlink_ext_ack *extack)
+{
+	unsigned int sum = 0;
+	u8 slot;
+
+	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++)
+		sum += conf->class[slot].min_share;
+	if (sum > SYNQ_MIN_SHARES_MAX) {
+		NL_SET_ERR_MSG(extack, "the minimum shares of all classes exceed 75 %");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_marks(struct synq_conf *conf, const struct net *net,
 		       struct netlink_ext_ack *extack)
 {
@@ -356,6 +374,9 @@ int synq_conf_finish(struct synq_conf *conf, const struct net *net,
 		return err;
 	put_in_order(conf);
 	err = give_reserves(conf, extack);
+	if (err)
+		return err;
+	err = check_shares(conf, extack);
 	if (err)
 		return err;
 	give_waits(conf);

@@ -14,7 +14,8 @@
 
 struct netlink_ext_ack;
 
-#define SYNQ_WAIT_NONE	U32_MAX		/* max_wait, ms: no limit */
+/* max_wait: no limit */
+#define SYNQ_WAIT_NONE	((u32)SYNQ_MAX_WAIT_NONE)
 
 /**
  * struct synq_class - the outcome of classification

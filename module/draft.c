@@ -9,7 +9,7 @@
  * be committed.
  *
  * Edits check what concerns them alone; what concerns all classes together
- * (priorities, reserves, marks) is checked by synq_conf_finish() at commit.
+ * (priorities, reserves, shares, marks) is checked by synq_conf_finish() at commit.
  *
  * Process context, under &synq_net.lock.
  */
@@ -215,6 +215,19 @@ static u8 slot_for(const struct synq_conf *now, const struct synq_conf *conf,
 	return found;
 }
 
+/* Two ranges, which no policy can express. */
+static int check_max_wait(const struct synq_class_edit *edit,
+			  struct netlink_ext_ack *extack)
+{
+	u32 ms = edit->value[SYNQ_CLASS_MAX_WAIT];
+
+	if (!(edit->has & BIT(SYNQ_CLASS_MAX_WAIT)) || ms == SYNQ_WAIT_NONE ||
+	    (ms && ms <= SYNQ_MAX_WAIT_MAX))
+		return 0;
+	NL_SET_ERR_MSG(extack, "max-wait is 1..3600000 ms, or 0xffffffff for none");
+	return -EINVAL;
+}
+
 static void apply_edit(struct synq_class *class,
 		       const struct synq_class_edit *edit)
 {
@@ -237,6 +250,18 @@ static void apply_edit(struct synq_class *class,
 		class->burst = edit->value[SYNQ_CLASS_BURST];
 	if (edit->has & BIT(SYNQ_CLASS_EXCESS))
 		class->excess = edit->value[SYNQ_CLASS_EXCESS];
+	if (edit->has & BIT(SYNQ_CLASS_CAP))
+		class->cap = edit->value[SYNQ_CLASS_CAP];
+	if (edit->has & BIT(SYNQ_CLASS_MAX_WAIT)) {
+		class->max_wait = edit->value[SYNQ_CLASS_MAX_WAIT];
+		class->max_wait_given = true;
+	}
+	if (edit->has & BIT(SYNQ_CLASS_WEIGHT))
+		class->weight = edit->value[SYNQ_CLASS_WEIGHT];
+	if (edit->has & BIT(SYNQ_CLASS_MIN_SHARE))
+		class->min_share = edit->value[SYNQ_CLASS_MIN_SHARE];
+	if (edit->has & BIT(SYNQ_CLASS_ENFORCE))
+		class->observe = !edit->value[SYNQ_CLASS_ENFORCE];
 }
 
 /**
@@ -255,6 +280,7 @@ int synq_draft_add_class(struct synq_net *sn, struct synq_conf *conf,
 {
 	struct synq_class *class;
 	u8 slot;
+	int err;
 
 	if (!name_is_valid(edit->name)) {
 		NL_SET_ERR_MSG(extack, "not a class name: a letter, then letters, digits, - and _");
@@ -264,6 +290,9 @@ int synq_draft_add_class(struct synq_net *sn, struct synq_conf *conf,
 		NL_SET_ERR_MSG(extack, "a class needs a priority");
 		return -EINVAL;
 	}
+	err = check_max_wait(edit, extack);
+	if (err)
+		return err;
 	if (synq_conf_class_by_name(conf, edit->name)) {
 		NL_SET_ERR_MSG(extack, "there is a class of this name");
 		return -EEXIST;
@@ -297,13 +326,14 @@ static struct synq_class *find_class(struct synq_conf *conf, const char *name,
  * @extack: says why not
  *
  * Context: &synq_net.lock held
- * Return: 0, -ENOENT, or -EINVAL for a built-in class
+ * Return: 0, -ENOENT, or -EINVAL: a built-in class, or a bad value
  */
 int synq_draft_set_class(struct synq_conf *conf,
 			 const struct synq_class_edit *edit,
 			 struct netlink_ext_ack *extack)
 {
 	struct synq_class *class = find_class(conf, edit->name, extack);
+	int err;
 
 	if (!class)
 		return -ENOENT;
@@ -311,6 +341,9 @@ int synq_draft_set_class(struct synq_conf *conf,
 		NL_SET_ERR_MSG(extack, "a built-in class cannot be changed");
 		return -EINVAL;
 	}
+	err = check_max_wait(edit, extack);
+	if (err)
+		return err;
 	apply_edit(class, edit);
 	return 0;
 }
@@ -442,11 +475,32 @@ int synq_draft_del_match(struct synq_conf *conf,
 	return 0;
 }
 
+static struct synq_listener *find_listener(struct synq_conf *conf, u16 port,
+					   struct netlink_ext_ack *extack)
+{
+	unsigned int i;
+
+	for (i = 0; i < conf->n_listeners; i++)
+		if (conf->listener[i].port->port == port)
+			return &conf->listener[i];
+	NL_SET_ERR_MSG(extack, "there is no listener for this port");
+	return NULL;
+}
+
+static void apply_listener_edit(struct synq_listener *listener,
+				const struct synq_listener_edit *edit)
+{
+	if (edit->has_order)
+		listener->order = edit->order;
+	if (edit->has_observe)
+		listener->observe = edit->observe;
+}
+
 /**
- * synq_draft_add_port() - add a listener
+ * synq_draft_add_listener() - add a listener
  * @sn: network namespace
  * @conf: of a draft
- * @port: host byte order
+ * @edit: its port and what is given of it
  * @extack: says why not
  *
  * A listener that is in force keeps its counters.
@@ -454,14 +508,15 @@ int synq_draft_del_match(struct synq_conf *conf,
  * Context: &synq_net.lock held
  * Return: 0, -EEXIST, -ENOSPC or -ENOMEM
  */
-int synq_draft_add_port(struct synq_net *sn, struct synq_conf *conf, u16 port,
-			struct netlink_ext_ack *extack)
+int synq_draft_add_listener(struct synq_net *sn, struct synq_conf *conf,
+			    const struct synq_listener_edit *edit,
+			    struct netlink_ext_ack *extack)
 {
 	const struct synq_conf *now = current_conf(sn);
 	struct synq_port *p;
 	unsigned int i;
 
-	if (synq_conf_port(conf, port)) {
+	if (synq_conf_port(conf, edit->port)) {
 		NL_SET_ERR_MSG(extack, "there is a listener for this port");
 		return -EEXIST;
 	}
@@ -469,23 +524,46 @@ int synq_draft_add_port(struct synq_net *sn, struct synq_conf *conf, u16 port,
 		NL_SET_ERR_MSG(extack, "there are 64 listeners already");
 		return -ENOSPC;
 	}
-	p = now ? synq_conf_port(now, port) : NULL;
+	p = now ? synq_conf_port(now, edit->port) : NULL;
 	if (p)
 		synq_port_get(p);
 	else
-		p = synq_port_alloc(port);
+		p = synq_port_alloc(edit->port);
 	if (!p)
 		return -ENOMEM;
 	for (i = conf->n_listeners;
-	     i && conf->listener[i - 1].port->port > port; i--)
+	     i && conf->listener[i - 1].port->port > edit->port; i--)
 		conf->listener[i] = conf->listener[i - 1];
 	conf->listener[i] = (struct synq_listener){ .port = p };
+	apply_listener_edit(&conf->listener[i], edit);
 	conf->n_listeners++;
 	return 0;
 }
 
 /**
- * synq_draft_del_port() - take a listener out
+ * synq_draft_set_listener() - change what is given of a listener
+ * @conf: of a draft
+ * @edit: its port and what is given
+ * @extack: says why not
+ *
+ * Context: &synq_net.lock held
+ * Return: 0 or -ENOENT
+ */
+int synq_draft_set_listener(struct synq_conf *conf,
+			    const struct synq_listener_edit *edit,
+			    struct netlink_ext_ack *extack)
+{
+	struct synq_listener *listener = find_listener(conf, edit->port,
+						       extack);
+
+	if (!listener)
+		return -ENOENT;
+	apply_listener_edit(listener, edit);
+	return 0;
+}
+
+/**
+ * synq_draft_del_listener() - take a listener out
  * @conf: of a draft
  * @port: host byte order
  * @extack: says why not
@@ -493,21 +571,17 @@ int synq_draft_add_port(struct synq_net *sn, struct synq_conf *conf, u16 port,
  * Context: &synq_net.lock held
  * Return: 0 or -ENOENT
  */
-int synq_draft_del_port(struct synq_conf *conf, u16 port,
-			struct netlink_ext_ack *extack)
+int synq_draft_del_listener(struct synq_conf *conf, u16 port,
+			    struct netlink_ext_ack *extack)
 {
-	unsigned int i;
+	struct synq_listener *listener = find_listener(conf, port, extack);
 
-	for (i = 0; i < conf->n_listeners &&
-		    conf->listener[i].port->port != port; i++)
-		;
-	if (i == conf->n_listeners) {
-		NL_SET_ERR_MSG(extack, "there is no listener for this port");
+	if (!listener)
 		return -ENOENT;
-	}
-	synq_port_put(conf->listener[i].port);
+	synq_port_put(listener->port);
 	conf->n_listeners--;
-	memmove(&conf->listener[i], &conf->listener[i + 1],
-		(conf->n_listeners - i) * sizeof(conf->listener[0]));
+	memmove(listener, listener + 1,
+		(conf->listener + conf->n_listeners - listener) *
+		sizeof(*listener));
 	return 0;
 }

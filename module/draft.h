@@ -37,18 +37,41 @@ enum synq_class_field {
 	SYNQ_CLASS_RATE,
 	SYNQ_CLASS_BURST,
 	SYNQ_CLASS_EXCESS,
+	SYNQ_CLASS_CAP,
+	SYNQ_CLASS_MAX_WAIT,
+	SYNQ_CLASS_WEIGHT,
+	SYNQ_CLASS_MIN_SHARE,
+	SYNQ_CLASS_ENFORCE,
+	SYNQ_CLASS_FIELDS
 };
 
 /**
  * struct synq_class_edit - what to change of a class
  * @name: of the class
  * @has: BIT() of each enum synq_class_field that is given
- * @value: of those, within the ranges of the netlink policy
+ * @value: of those, within the ranges of the netlink policy, which has none
+ *	for SYNQ_CLASS_MAX_WAIT
  */
 struct synq_class_edit {
 	const char *name;
 	u32 has;
-	u32 value[SYNQ_CLASS_EXCESS + 1];
+	u32 value[SYNQ_CLASS_FIELDS];
+};
+
+/**
+ * struct synq_listener_edit - what to change of a listener
+ * @port: host byte order
+ * @has_order: @order is given
+ * @order: enum synq_order
+ * @has_observe: @observe is given
+ * @observe: count what would be done, and do nothing
+ */
+struct synq_listener_edit {
+	u16 port;
+	bool has_order;
+	u8 order;
+	bool has_observe;
+	bool observe;
 };
 
 /**
@@ -85,9 +108,13 @@ int synq_draft_put_match(struct synq_conf *conf,
 int synq_draft_del_match(struct synq_conf *conf,
 			 const struct synq_prefix *prefix,
 			 struct netlink_ext_ack *extack);
-int synq_draft_add_port(struct synq_net *sn, struct synq_conf *conf, u16 port,
-			struct netlink_ext_ack *extack);
-int synq_draft_del_port(struct synq_conf *conf, u16 port,
-			struct netlink_ext_ack *extack);
+int synq_draft_add_listener(struct synq_net *sn, struct synq_conf *conf,
+			    const struct synq_listener_edit *edit,
+			    struct netlink_ext_ack *extack);
+int synq_draft_set_listener(struct synq_conf *conf,
+			    const struct synq_listener_edit *edit,
+			    struct netlink_ext_ack *extack);
+int synq_draft_del_listener(struct synq_conf *conf, u16 port,
+			    struct netlink_ext_ack *extack);
 
 #endif /* _SYNQ_DRAFT_H */

@@ -104,6 +104,8 @@ static int put_conf(struct sk_buff *skb, struct synq_net *sn)
 	      nla_put_u32(skb, SYNQ_A_CONF_MARK_MASK,
 			  conf ? conf->mark_mask : 0) ||
 	      nla_put_u8(skb, SYNQ_A_CONF_BYPASS, READ_ONCE(sn->bypass)) ||
+	      nla_put_u8(skb, SYNQ_A_CONF_ENFORCE,
+			 !(conf && conf->observe)) ||
 	      nla_put_u32(skb, SYNQ_A_CONF_CLASSES,
 			  conf ? synq_conf_classes(conf) : 0) ||
 	      nla_put_u32(skb, SYNQ_A_CONF_MATCHES,
@@ -221,6 +223,7 @@ static int edit(struct genl_info *info, edit_fn fn)
 static int edit_conf(struct synq_net *sn, struct synq_conf *conf,
 		     struct genl_info *info)
 {
+	const struct nlattr *enforce = info->attrs[SYNQ_A_CONF_ENFORCE];
 	const struct nlattr *attr = info->attrs[SYNQ_A_CONF_MARK_MASK];
 	u32 mask = attr ? nla_get_u32(attr) : conf->mark_mask;
 	u32 low = mask & -mask;
@@ -231,6 +234,8 @@ static int edit_conf(struct synq_net *sn, struct synq_conf *conf,
 		return -EINVAL;
 	}
 	conf->mark_mask = mask;
+	if (enforce)
+		conf->observe = !nla_get_u8(enforce);
 	return 0;
 }
 
@@ -244,15 +249,20 @@ static void read_class(struct synq_class_edit *edit, struct nlattr **attrs)
 	static const struct {
 		u8 attr;
 		u8 field;
-		bool is_u32;
+		u8 bits;
 	} map[] = {
-		{ SYNQ_A_CLASS_PRIORITY, SYNQ_CLASS_PRIORITY, false },
-		{ SYNQ_A_CLASS_DEFAULT, SYNQ_CLASS_DEFAULT, false },
-		{ SYNQ_A_CLASS_MARK, SYNQ_CLASS_MARK, true },
-		{ SYNQ_A_CLASS_RESERVE, SYNQ_CLASS_RESERVE, false },
-		{ SYNQ_A_CLASS_RATE, SYNQ_CLASS_RATE, true },
-		{ SYNQ_A_CLASS_BURST, SYNQ_CLASS_BURST, true },
-		{ SYNQ_A_CLASS_EXCESS, SYNQ_CLASS_EXCESS, false },
+		{ SYNQ_A_CLASS_PRIORITY, SYNQ_CLASS_PRIORITY, 8 },
+		{ SYNQ_A_CLASS_DEFAULT, SYNQ_CLASS_DEFAULT, 8 },
+		{ SYNQ_A_CLASS_MARK, SYNQ_CLASS_MARK, 32 },
+		{ SYNQ_A_CLASS_RESERVE, SYNQ_CLASS_RESERVE, 8 },
+		{ SYNQ_A_CLASS_RATE, SYNQ_CLASS_RATE, 32 },
+		{ SYNQ_A_CLASS_BURST, SYNQ_CLASS_BURST, 32 },
+		{ SYNQ_A_CLASS_EXCESS, SYNQ_CLASS_EXCESS, 8 },
+		{ SYNQ_A_CLASS_CAP, SYNQ_CLASS_CAP, 8 },
+		{ SYNQ_A_CLASS_MAX_WAIT, SYNQ_CLASS_MAX_WAIT, 32 },
+		{ SYNQ_A_CLASS_WEIGHT, SYNQ_CLASS_WEIGHT, 16 },
+		{ SYNQ_A_CLASS_MIN_SHARE, SYNQ_CLASS_MIN_SHARE, 8 },
+		{ SYNQ_A_CLASS_ENFORCE, SYNQ_CLASS_ENFORCE, 8 },
 	};
 	size_t i;
 
@@ -262,8 +272,10 @@ static void read_class(struct synq_class_edit *edit, struct nlattr **attrs)
 		if (!attr)
 			continue;
 		edit->has |= BIT(map[i].field);
-		edit->value[map[i].field] = map[i].is_u32 ?
-			nla_get_u32(attr) : nla_get_u8(attr);
+		edit->value[map[i].field] =
+			map[i].bits == 32 ? nla_get_u32(attr) :
+			map[i].bits == 16 ? nla_get_u16(attr) :
+					    nla_get_u8(attr);
 	}
 }
 
@@ -388,14 +400,31 @@ int synq_nl_match_del_doit(struct sk_buff *skb, struct genl_info *info)
 	return edit(info, del_match);
 }
 
+static int read_listener(struct synq_listener_edit *edit,
+			 struct genl_info *info)
+{
+	const struct nlattr *enforce = info->attrs[SYNQ_A_LISTENER_ENFORCE];
+	const struct nlattr *order = info->attrs[SYNQ_A_LISTENER_ORDER];
+
+	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_LISTENER_PORT))
+		return -EINVAL;
+	*edit = (struct synq_listener_edit){
+		.port = nla_get_u16(info->attrs[SYNQ_A_LISTENER_PORT]),
+		.has_order = order,
+		.order = order ? nla_get_u8(order) : 0,
+		.has_observe = enforce,
+		.observe = enforce && !nla_get_u8(enforce),
+	};
+	return 0;
+}
+
 static int add_listener(struct synq_net *sn, struct synq_conf *conf,
 			struct genl_info *info)
 {
-	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_LISTENER_PORT))
-		return -EINVAL;
-	return synq_draft_add_port(sn, conf,
-				   nla_get_u16(info->attrs[SYNQ_A_LISTENER_PORT]),
-				   info->extack);
+	struct synq_listener_edit edit;
+
+	return read_listener(&edit, info) ?:
+	       synq_draft_add_listener(sn, conf, &edit, info->extack);
 }
 
 int synq_nl_listener_add_doit(struct sk_buff *skb, struct genl_info *info)
@@ -403,14 +432,29 @@ int synq_nl_listener_add_doit(struct sk_buff *skb, struct genl_info *info)
 	return edit(info, add_listener);
 }
 
+static int set_listener(struct synq_net *sn, struct synq_conf *conf,
+			struct genl_info *info)
+{
+	struct synq_listener_edit edit;
+
+	return read_listener(&edit, info) ?:
+	       synq_draft_set_listener(conf, &edit, info->extack);
+}
+
+int synq_nl_listener_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return edit(info, set_listener);
+}
+
 static int del_listener(struct synq_net *sn, struct synq_conf *conf,
 			struct genl_info *info)
 {
+	/* This operation has no other attribute: attrs ends with the port. */
 	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_LISTENER_PORT))
 		return -EINVAL;
-	return synq_draft_del_port(conf,
-				   nla_get_u16(info->attrs[SYNQ_A_LISTENER_PORT]),
-				   info->extack);
+	return synq_draft_del_listener(conf,
+				       nla_get_u16(info->attrs[SYNQ_A_LISTENER_PORT]),
+				       info->extack);
 }
 
 int synq_nl_listener_del_doit(struct sk_buff *skb, struct genl_info *info)

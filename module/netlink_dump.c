@@ -82,10 +82,20 @@ static int put_class(struct sk_buff *skb, const struct synq_conf *conf,
 	       (class->burst &&
 		nla_put_u32(skb, SYNQ_A_CLASS_BURST, class->burst)) ||
 	       nla_put_u8(skb, SYNQ_A_CLASS_EXCESS, class->excess) ||
+	       (class->cap && nla_put_u8(skb, SYNQ_A_CLASS_CAP, class->cap)) ||
+	       (class->max_wait_given &&
+		nla_put_u32(skb, SYNQ_A_CLASS_MAX_WAIT, class->max_wait)) ||
+	       nla_put_u16(skb, SYNQ_A_CLASS_WEIGHT,
+			   class->weight_effective) ||
+	       (class->min_share &&
+		nla_put_u8(skb, SYNQ_A_CLASS_MIN_SHARE, class->min_share)) ||
+	       nla_put_u8(skb, SYNQ_A_CLASS_ENFORCE, !class->observe) ||
 	       nla_put_u8(skb, SYNQ_A_CLASS_RESERVE_EFFECTIVE,
 			  class->reserve_effective) ||
 	       nla_put_u32(skb, SYNQ_A_CLASS_BURST_EFFECTIVE,
 			   class->burst_effective) ||
+	       nla_put_u32(skb, SYNQ_A_CLASS_MAX_WAIT_EFFECTIVE,
+			   class->max_wait_effective) ||
 	       nla_put_u8(skb, SYNQ_A_CLASS_BUILTIN, builtin) ||
 	       nla_put_u32(skb, SYNQ_A_CLASS_MATCHES, class->matches);
 }
@@ -156,19 +166,21 @@ int synq_nl_match_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 static int dump_listener(struct dump *d)
 {
-	const struct synq_port *port;
+	const struct synq_listener *listener;
 	void *head;
 	int err;
 
 	if (d->cb->args[0] >= d->conf->n_listeners)
 		return -ENOENT;
-	port = d->conf->listener[d->cb->args[0]].port;
+	listener = &d->conf->listener[d->cb->args[0]];
 	head = dump_put(d, SYNQ_CMD_LISTENER_GET);
 	if (!head)
 		return -EMSGSIZE;
-	err = nla_put_u16(d->skb, SYNQ_A_LISTENER_PORT, port->port) ||
+	err = nla_put_u16(d->skb, SYNQ_A_LISTENER_PORT, listener->port->port) ||
+	      nla_put_u8(d->skb, SYNQ_A_LISTENER_ORDER, listener->order) ||
+	      nla_put_u8(d->skb, SYNQ_A_LISTENER_ENFORCE, !listener->observe) ||
 	      nla_put_u32(d->skb, SYNQ_A_LISTENER_SOCKETS,
-			  atomic_read(&port->sockets));
+			  atomic_read(&listener->port->sockets));
 	err = dump_end(d, head, err);
 	if (!err)
 		d->cb->args[0]++;
