@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One edit, given on the command line: class, match, listener, mark.
+ * One edit, given on the command line: class, match, listener, mark, set.
  *
  * The configuration of the kernel is fetched first, all but the matches, so
  * that the edit is judged by the same rules and refused in the same words as a

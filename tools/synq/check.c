@@ -79,26 +79,47 @@ static int check_class(const struct conf *conf, const struct class *class)
 	return DONE;
 }
 
-/* The class with a reserve that was written last, to be blamed. */
-static const struct class *last_reserve(const struct class **class,
-					unsigned int number)
+/* The class that was written last of those with @given, to be blamed. */
+static const struct class *last_given(const struct class **class,
+				      unsigned int number, unsigned int given)
 {
 	const struct class *last = NULL;
 	unsigned int i;
 
 	for (i = 0; i < number; i++) {
-		if ((class[i]->spec.given & GIVEN_RESERVE) &&
+		if ((class[i]->spec.given & given) &&
 		    (!last || class[i]->line >= last->line))
 			last = class[i];
 	}
 	return last;
 }
 
+static int check_shares(const struct conf *conf)
+{
+	const struct class *class[SLOTS];
+	unsigned int number = conf_sorted_classes(conf, class);
+	const struct class *last = last_given(class, number, GIVEN_MIN_SHARE);
+	struct origin origin;
+	unsigned int sum = 0;
+	char value[32];
+	unsigned int i;
+
+	for (i = 0; i < number; i++)
+		sum += class[i]->spec.min_share;
+	if (!last || sum <= SYNQ_MIN_SHARES_MAX)
+		return DONE;
+	origin = origin_of(conf, last->line);
+	snprintf(value, sizeof(value), "min-share %u%%", last->spec.min_share);
+	return refuse(&origin, value,
+		      "the minimum shares add up to %u%%, %u%% is the limit",
+		      sum, SYNQ_MIN_SHARES_MAX);
+}
+
 static int check_reserves(const struct conf *conf)
 {
 	const struct class *class[SLOTS];
 	unsigned int number = conf_sorted_classes(conf, class);
-	const struct class *last = last_reserve(class, number);
+	const struct class *last = last_given(class, number, GIVEN_RESERVE);
 	struct origin origin;
 	unsigned int sum = 0;
 	char value[32];
@@ -157,7 +178,7 @@ static int check_classes(const struct conf *conf)
  */
 int conf_check(const struct conf *conf)
 {
-	if (check_classes(conf) || check_reserves(conf))
+	if (check_classes(conf) || check_reserves(conf) || check_shares(conf))
 		return REFUSED;
 	return DONE;
 }
@@ -193,6 +214,34 @@ int conf_check_sysctl(const struct conf *conf)
 		      "needs net.ipv4.tcp_fwmark_accept=1 (sysctl), which is 0 here");
 }
 
+/* What depends on the order of a listener, and there is none of that order. */
+static void note_orders(const struct conf *conf, const struct class **class,
+			unsigned int number)
+{
+	unsigned int orders = 0;
+	const char *weight = NULL;
+	const char *share = NULL;
+	unsigned int i;
+
+	for (i = 0; i < SYNQ_LISTENERS_MAX; i++) {
+		if (conf->listener[i].spec.port)
+			orders |= 1 << conf->listener[i].spec.order;
+	}
+	for (i = 0; i < number; i++) {
+		if ((class[i]->spec.given & GIVEN_WEIGHT) &&
+		    class[i]->spec.weight != 1)
+			weight = class[i]->spec.name;
+		if (class[i]->spec.min_share)
+			share = class[i]->spec.name;
+	}
+	if (weight && !(orders & 1 << SYNQ_ORDER_WEIGHTED))
+		remark("the weight of %s has no effect: no listener has order weighted",
+		       weight);
+	if (share && !(orders & 1 << SYNQ_ORDER_STRICT))
+		remark("the min-share of %s has no effect: no listener has order strict",
+		       share);
+}
+
 /**
  * conf_notes() - remarks on a valid configuration that may not do what is meant
  * @conf: the configuration
@@ -211,4 +260,6 @@ void conf_notes(const struct conf *conf)
 	if ((last->given & GIVEN_RESERVE) && last->reserve && last->is_default)
 		remark("the reserve of %s keeps nobody out: no class comes after it",
 		       last->name);
+	if (conf->listeners)
+		note_orders(conf, class, number);
 }

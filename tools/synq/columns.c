@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Small tables with aligned columns, as wide as their widest cell.
+ * Small tables with aligned columns, as wide as their widest cell.  A column
+ * in which no row has more to say than "-" is left out.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -83,19 +84,41 @@ void columns_row(struct columns *columns)
 		columns->number = columns->cells;
 }
 
+static bool says_nothing(const struct columns *columns, unsigned int column)
+{
+	unsigned int i = column + columns->number;
+
+	if (i >= columns->cells)
+		return false;
+	for (; i < columns->cells; i += columns->number) {
+		if (strcmp(columns->cell[i], "-"))
+			return false;
+	}
+	return true;
+}
+
 /**
  * columns_print() - print a table and free it
  * @columns: the table
  */
 void columns_print(struct columns *columns)
 {
+	bool hide[COLUMNS_MAX];
+	unsigned int shown = 0;	/* the last column that is */
 	unsigned int i;
 
+	for (i = 0; i < columns->number; i++) {
+		hide[i] = says_nothing(columns, i);
+		if (!hide[i])
+			shown = i;
+	}
 	for (i = 0; i < columns->cells; i++) {
 		unsigned int column = i % columns->number;
-		bool last = column == columns->number - 1;
+		bool last = column == shown;
 		int width = columns->width[column];
 
+		if (hide[column])
+			continue;
 		if (column >= columns->left)
 			printf("%*s", width, columns->cell[i]);
 		else if (last)	/* no blanks at the end of a line */

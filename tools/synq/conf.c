@@ -4,7 +4,7 @@
  *
  * An edit is refused here when it has no meaning where it stands: a name that
  * is taken or unknown, a table that is full.  Rules about the result as a
- * whole (unique priorities, marks, reserves) are in check.c and apply after
+ * whole (unique priorities, marks, reserves, shares) are in check.c and apply after
  * the last edit, so that a transaction may pass through states that break
  * them.  The kernel module does the same, with the same limits.
  */
@@ -69,6 +69,24 @@ struct class *conf_free_class(struct conf *conf)
 	return conf_class(conf, "");
 }
 
+/**
+ * conf_listener() - find a listener by its port
+ * @conf: the configuration
+ * @port: the port; 0: find room for one more listener
+ *
+ * Return: the listener, or NULL.
+ */
+struct listener *conf_listener(struct conf *conf, __u32 port)
+{
+	unsigned int i;
+
+	for (i = 0; i < SYNQ_LISTENERS_MAX; i++) {
+		if (conf->listener[i].spec.port == port)
+			return &conf->listener[i];
+	}
+	return NULL;
+}
+
 static void merge(struct class_spec *to, const struct class_spec *from)
 {
 	to->given |= from->given;
@@ -78,14 +96,24 @@ static void merge(struct class_spec *to, const struct class_spec *from)
 		to->is_default = from->is_default;
 	if (from->given & GIVEN_MARK)
 		to->mark = from->mark;
+	if (from->given & GIVEN_WEIGHT)
+		to->weight = from->weight;
 	if (from->given & GIVEN_RESERVE)
 		to->reserve = from->reserve;
+	if (from->given & GIVEN_CAP)
+		to->cap = from->cap;
+	if (from->given & GIVEN_MAX_WAIT)
+		to->max_wait = from->max_wait;
+	if (from->given & GIVEN_MIN_SHARE)
+		to->min_share = from->min_share;
 	if (from->given & GIVEN_RATE)
 		to->rate = from->rate;
 	if (from->given & GIVEN_BURST)
 		to->burst = from->burst;
 	if (from->given & GIVEN_EXCESS)
 		to->excess = from->excess;
+	if (from->given & GIVEN_ENFORCE)
+		to->observe = from->observe;
 
 	/* A limit that is taken away takes its burst with it. */
 	if ((from->given & GIVEN_RATE) && !from->rate &&
@@ -198,44 +226,61 @@ static int edit_match(struct conf *conf, const struct edit *edit)
 	return DONE;
 }
 
-static struct listener *find_listener(struct conf *conf, __u32 port)
+static void merge_listener(struct listener_spec *to,
+			   const struct listener_spec *from)
 {
-	unsigned int i;
-
-	for (i = 0; i < SYNQ_LISTENERS_MAX; i++) {
-		if (conf->listener[i].port == port)
-			return &conf->listener[i];
-	}
-	return NULL;
+	to->given |= from->given;
+	if (from->given & GIVEN_ORDER)
+		to->order = from->order;
+	if (from->given & GIVEN_ENFORCE)
+		to->observe = from->observe;
 }
 
-static int edit_listener(struct conf *conf, const struct edit *edit)
+static int add_listener(struct conf *conf, const struct edit *edit,
+			const char *text)
 {
-	struct listener *listener = find_listener(conf, edit->port);
-	char text[16];
+	struct listener *listener = conf_listener(conf, edit->listener.port);
 
-	snprintf(text, sizeof(text), "port %u", edit->port);
-	if (edit->verb == VERB_DEL) {
-		if (!listener)
-			return refuse(&edit->origin, text, "no such listener");
-		memset(listener, 0, sizeof(*listener));
-		conf->listeners--;
-		return DONE;
-	}
 	if (listener && listener->line)
 		return refuse(&edit->origin, text,
 			      "has a listener already (line %u)",
 			      listener->line);
 	if (listener)
 		return refuse(&edit->origin, text, "has a listener already");
-	listener = find_listener(conf, 0);
+	listener = conf_listener(conf, 0);
 	if (!listener)
 		return refuse(&edit->origin, text,
 			      "one listener too many, %u is the limit",
 			      SYNQ_LISTENERS_MAX);
-	listener->port = edit->port;
+	listener->spec = edit->listener;
 	listener->line = edit->origin.line;
 	conf->listeners++;
+	return DONE;
+}
+
+static int edit_listener(struct conf *conf, const struct edit *edit)
+{
+	struct listener *listener = conf_listener(conf, edit->listener.port);
+	char text[16];
+
+	snprintf(text, sizeof(text), "port %u", edit->listener.port);
+	if (edit->verb != VERB_ADD && !listener)
+		return refuse(&edit->origin, text, "no such listener");
+
+	switch (edit->verb) {
+	case VERB_ADD:
+		return add_listener(conf, edit, text);
+	case VERB_SET:
+		merge_listener(&listener->spec, &edit->listener);
+		listener->line = edit->origin.line;
+		break;
+	case VERB_DEL:
+		memset(listener, 0, sizeof(*listener));
+		conf->listeners--;
+		break;
+	case VERB_NUMBER:
+		break;
+	}
 	return DONE;
 }
 
@@ -258,6 +303,10 @@ int conf_edit(struct conf *conf, const struct edit *edit)
 	case OBJECT_MARK:
 		conf->mask = edit->verb == VERB_DEL ? 0 : edit->mask;
 		conf->mask_line = edit->origin.line;
+		break;
+	case OBJECT_SET:
+		conf->observe = edit->observe;
+		conf->observe_line = edit->origin.line;
 		break;
 	}
 	return DONE;
@@ -326,8 +375,8 @@ unsigned int conf_served_classes(const struct conf *conf,
 static int listener_order(const void *a, const void *b)
 {
 	/* Free places, port 0, come last. */
-	__u32 one = ((const struct listener *)a)->port - 1;
-	__u32 two = ((const struct listener *)b)->port - 1;
+	__u32 one = ((const struct listener *)a)->spec.port - 1;
+	__u32 two = ((const struct listener *)b)->spec.port - 1;
 
 	return one < two ? -1 : one > two;
 }

@@ -24,6 +24,7 @@
  * @matches: matches that name it
  * @reserve: per cent in force, as the kernel says
  * @burst: SYNs in force, as the kernel says
+ * @max_wait: ms in force, or SYNQ_MAX_WAIT_NONE, as the kernel says
  * @order: place in the order of service, from 1; 0: not from the kernel
  */
 struct class {
@@ -33,17 +34,18 @@ struct class {
 	__u32 matches;
 	__u32 reserve;
 	__u32 burst;
+	__u32 max_wait;
 	unsigned int order;
 };
 
 /**
  * struct listener - a listener
- * @port: local TCP port; 0: the place is free
+ * @spec: port and options; no port: the place is free
  * @line: where it was written, or 0
  * @sockets: sockets that the kernel manages for it
  */
 struct listener {
-	__u32 port;
+	struct listener_spec spec;
 	unsigned int line;
 	__u32 sockets;
 };
@@ -54,6 +56,8 @@ struct listener {
  * @generation: its number in the kernel
  * @mask: mark mask, or 0
  * @mask_line: where it was written, or 0
+ * @observe: count what would be done, and do nothing ("set enforce off")
+ * @observe_line: where it was written, or 0
  * @class: classes; a free slot has no name
  * @classes: configured ones
  * @served: classes that the kernel named, the built-in ones included
@@ -67,6 +71,8 @@ struct conf {
 	__u32 generation;
 	__u32 mask;
 	unsigned int mask_line;
+	bool observe;
+	unsigned int observe_line;
 	struct class class[SLOTS];
 	unsigned int classes;
 	unsigned int served;
@@ -87,6 +93,7 @@ void conf_init(struct conf *conf, const char *file);
 void conf_clear(struct conf *conf);
 struct class *conf_class(struct conf *conf, const char *name);
 struct class *conf_free_class(struct conf *conf);
+struct listener *conf_listener(struct conf *conf, __u32 port);
 int conf_edit(struct conf *conf, const struct edit *edit);
 unsigned int conf_sorted_classes(const struct conf *conf,
 				 const struct class **sorted);

@@ -31,17 +31,20 @@ struct option {
  * @may: GIVEN_* that may be written
  * @must: GIVEN_* that have to be
  * @name: a name stands behind the verb
- * @absent: the verb has no meaning yet
  */
 struct verbs {
 	unsigned int may;
 	unsigned int must;
 	bool name;
-	bool absent;
 };
 
 static const char * const verb_names[VERB_NUMBER] = { "add", "set", "del" };
 static const char * const excess_names[] = { "drop", "pass" };
+static const char * const order_names[] = {
+	[SYNQ_ORDER_STRICT] = "strict",
+	[SYNQ_ORDER_FIFO] = "fifo",
+	[SYNQ_ORDER_WEIGHTED] = "weighted",
+};
 
 static bool taken_away(struct edit *edit, const char *text, int *error)
 {
@@ -87,8 +90,50 @@ static int parse_mark(struct edit *edit, const char *text)
 
 static int parse_reserve(struct edit *edit, const char *text)
 {
-	return value_percent(&edit->origin, text, SYNQ_RESERVE_MAX,
-			     &edit->class.reserve);
+	return value_percent(&edit->origin, text,
+			     "reserve is a share of the backlog", 0,
+			     SYNQ_RESERVE_MAX, &edit->class.reserve);
+}
+
+static int parse_cap(struct edit *edit, const char *text)
+{
+	int error;
+
+	edit->class.cap = 0;
+	if (taken_away(edit, text, &error))
+		return error;
+	return value_percent(&edit->origin, text,
+			     "cap is a share of the backlog", 1, SYNQ_CAP_MAX,
+			     &edit->class.cap);
+}
+
+/* Here "none" is a value like any other: the default of most classes is one. */
+static int parse_max_wait(struct edit *edit, const char *text)
+{
+	if (!strcmp(text, "none")) {
+		edit->class.max_wait = SYNQ_MAX_WAIT_NONE;
+		return DONE;
+	}
+	return value_time(&edit->origin, text, "max-wait", SYNQ_MAX_WAIT_MAX,
+			  &edit->class.max_wait);
+}
+
+static int parse_min_share(struct edit *edit, const char *text)
+{
+	int error;
+
+	edit->class.min_share = 0;
+	if (taken_away(edit, text, &error))
+		return error;
+	return value_percent(&edit->origin, text,
+			     "min-share is a share of what is accepted", 1,
+			     SYNQ_MIN_SHARE_MAX, &edit->class.min_share);
+}
+
+static int parse_weight(struct edit *edit, const char *text)
+{
+	return value_range(&edit->origin, text, "weight", 1, SYNQ_WEIGHT_MAX,
+			   &edit->class.weight);
 }
 
 static int parse_rate(struct edit *edit, const char *text)
@@ -141,20 +186,35 @@ static int parse_name(struct edit *edit, const char *text)
 
 static int parse_port(struct edit *edit, const char *text)
 {
-	return value_range(&edit->origin, text, "port", 1, 65535, &edit->port);
+	return value_range(&edit->origin, text, "port", 1, 65535,
+			   &edit->listener.port);
 }
 
 static int parse_order(struct edit *edit, const char *text)
 {
-	if (!strcmp(text, "strict"))
-		return DONE;
-	if (!strcmp(text, "weighted"))
-		return refuse(&edit->origin, "order weighted",
-			      "not supported yet");
-	if (!strcmp(text, "fifo"))
-		return refuse(&edit->origin, "order fifo",
-			      "not supported yet");
-	return refuse(&edit->origin, text, "order is strict");
+	unsigned int i;
+
+	for (i = 0; i < sizeof(order_names) / sizeof(*order_names); i++) {
+		if (!strcmp(text, order_names[i])) {
+			edit->listener.order = i;
+			return DONE;
+		}
+	}
+	return refuse(&edit->origin, text,
+		      "order is strict, weighted or fifo");
+}
+
+/* Of a class, a listener, or all: the others do not look at it. */
+static int parse_enforce(struct edit *edit, const char *text)
+{
+	bool observe = !strcmp(text, "off");
+
+	if (!observe && strcmp(text, "on"))
+		return refuse(&edit->origin, text, "enforce is on or off");
+	edit->observe = observe;
+	edit->class.observe = observe;
+	edit->listener.observe = observe;
+	return DONE;
 }
 
 static int parse_mask(struct edit *edit, const char *text)
@@ -175,18 +235,18 @@ static const struct option class_options[] = {
 	{ "priority", GIVEN_PRIORITY, "0..15", parse_priority },
 	{ "default", GIVEN_DEFAULT, NULL, parse_default },
 	{ "mark", GIVEN_MARK, "N", parse_mark },
+	{ "weight", GIVEN_WEIGHT, "1..1000", parse_weight },
 	{ "reserve", GIVEN_RESERVE, "N%", parse_reserve },
+	{ "cap", GIVEN_CAP, "N%", parse_cap },
+	{ "max-wait", GIVEN_MAX_WAIT, "TIME or none", parse_max_wait },
+	{ "min-share", GIVEN_MIN_SHARE, "N%", parse_min_share },
 	{ "rate", GIVEN_RATE, "N/second", parse_rate },
 	{ "burst", GIVEN_BURST, "N", parse_burst },
 	{ "excess", GIVEN_EXCESS, "drop or pass", parse_excess },
-	{ .name = "weight" },
-	{ .name = "cap" },
-	{ .name = "max-wait" },
-	{ .name = "min-share" },
+	{ "enforce", GIVEN_ENFORCE, "on or off", parse_enforce },
 	{ .name = "source-rate" },
 	{ .name = "source-burst" },
 	{ .name = "source-len" },
-	{ .name = "enforce" },
 	{ }
 };
 
@@ -201,11 +261,11 @@ static const struct option match_options[] = {
 
 static const struct option listener_options[] = {
 	{ "port", GIVEN_PORT, "N", parse_port },
-	{ "order", GIVEN_ORDER, "strict", parse_order },
+	{ "order", GIVEN_ORDER, "strict, weighted or fifo", parse_order },
+	{ "enforce", GIVEN_ENFORCE, "on or off", parse_enforce },
 	{ .name = "address" },
 	{ .name = "cookies" },
 	{ .name = "synack-retries" },
-	{ .name = "enforce" },
 	{ }
 };
 
@@ -214,9 +274,16 @@ static const struct option mark_options[] = {
 	{ }
 };
 
+static const struct option set_options[] = {
+	{ "enforce", GIVEN_ENFORCE, "on or off", parse_enforce },
+	{ }
+};
+
 #define CLASS_GIVEN	(GIVEN_PRIORITY | GIVEN_DEFAULT | GIVEN_MARK |	\
-			 GIVEN_RESERVE | GIVEN_RATE | GIVEN_BURST |	\
-			 GIVEN_EXCESS)
+			 GIVEN_WEIGHT | GIVEN_RESERVE | GIVEN_CAP |	\
+			 GIVEN_MAX_WAIT | GIVEN_MIN_SHARE | GIVEN_RATE |	\
+			 GIVEN_BURST | GIVEN_EXCESS | GIVEN_ENFORCE)
+#define LISTENER_GIVEN	(GIVEN_PORT | GIVEN_ORDER | GIVEN_ENFORCE)
 
 static const struct {
 	const char *name;
@@ -234,14 +301,17 @@ static const struct {
 		{ GIVEN_SOURCE, GIVEN_SOURCE },
 	} },
 	[OBJECT_LISTENER] = { "listener", listener_options, {
-		{ GIVEN_PORT | GIVEN_ORDER, GIVEN_PORT },
-		{ .absent = true },
+		{ LISTENER_GIVEN, GIVEN_PORT },
+		{ LISTENER_GIVEN, GIVEN_PORT },
 		{ GIVEN_PORT, GIVEN_PORT },
 	} },
 	[OBJECT_MARK] = { "mark", mark_options, {
 		{ GIVEN_MASK, GIVEN_MASK },
 		{ GIVEN_MASK, GIVEN_MASK },
 		{ 0, 0 },
+	} },
+	[OBJECT_SET] = { "set", set_options, {
+		[VERB_SET] = { GIVEN_ENFORCE, GIVEN_ENFORCE },
 	} },
 };
 
@@ -257,6 +327,18 @@ const char *excess_name(unsigned int excess)
 {
 	return excess < sizeof(excess_names) / sizeof(*excess_names) ?
 	       excess_names[excess] : "unknown";
+}
+
+/**
+ * order_name() - the word for the order of an accept queue
+ * @order: enum synq_order, or a value from a newer kernel module
+ *
+ * Return: the word.
+ */
+const char *order_name(unsigned int order)
+{
+	return order < sizeof(order_names) / sizeof(*order_names) ?
+	       order_names[order] : "unknown";
 }
 
 /**
@@ -369,6 +451,8 @@ static const char *heading(const struct edit *edit, char *text, size_t room)
 {
 	bool name = edit->object == OBJECT_CLASS && *edit->class.name;
 
+	if (edit->object == OBJECT_SET)
+		return objects[edit->object].name;
 	snprintf(text, room, "%s %s%s%s", objects[edit->object].name,
 		 verb_names[edit->verb], name ? " " : "",
 		 name ? edit->class.name : "");
@@ -379,6 +463,7 @@ static int check_given(const struct edit *edit)
 {
 	const struct verbs *verb = &objects[edit->object].verbs[edit->verb];
 	const struct option *option = objects[edit->object].options;
+	unsigned int may;
 	char text[64];
 	char list[128];
 
@@ -388,11 +473,12 @@ static int check_given(const struct edit *edit)
 				      heading(edit, text, sizeof(text)),
 				      "%s is missing", option->name);
 	}
-	if (verb->may && !edit->given)
+	may = verb->may & ~verb->must;
+	if (edit->verb == VERB_SET && may && !(edit->given & may))
 		return refuse(&edit->origin, heading(edit, text, sizeof(text)),
 			      "nothing to set (%s)",
-			      list_options(objects[edit->object].options,
-					   verb->may, list, sizeof(list)));
+			      list_options(objects[edit->object].options, may,
+					   list, sizeof(list)));
 	return DONE;
 }
 
@@ -412,14 +498,17 @@ static int parse_class_name(struct words *words, struct edit *edit)
 	return DONE;
 }
 
-/* "mark mask M" has no verb: it is "mark set mask M". */
+/* "mark mask M" has no verb: it is "mark set mask M"; and "set" is one. */
 static int parse_verb(struct words *words, struct edit *edit)
 {
 	const char *name = objects[edit->object].name;
 	const char *word = words_peek(words);
-	char text[64];
 	unsigned int i;
 
+	if (edit->object == OBJECT_SET) {
+		edit->verb = VERB_SET;
+		return DONE;
+	}
 	if (!word)
 		return refuse(&edit->origin, name,
 			      "add, set, del or show is missing");
@@ -429,14 +518,10 @@ static int parse_verb(struct words *words, struct edit *edit)
 	}
 	words_next(words);
 	for (i = 0; i < VERB_NUMBER; i++) {
-		if (strcmp(word, verb_names[i]))
-			continue;
-		edit->verb = i;
-		if (!objects[edit->object].verbs[i].absent)
+		if (!strcmp(word, verb_names[i])) {
+			edit->verb = i;
 			return DONE;
-		return refuse(&edit->origin,
-			      heading(edit, text, sizeof(text)),
-			      "not supported yet");
+		}
 	}
 	if (!strcmp(word, "show"))
 		return refuse(&edit->origin, word, "not for a file");
@@ -458,11 +543,11 @@ int edit_parse(struct words *words, struct edit *edit)
 	memset(edit, 0, sizeof(*edit));
 	edit->origin = words->origin;
 	if (!edit_parse_object(word, &edit->object)) {
-		if (!strcmp(word, "service") || !strcmp(word, "set"))
+		if (!strcmp(word, "service"))
 			return refuse(&edit->origin, word,
 				      "not supported yet");
 		return refuse(&edit->origin, word,
-			      "not a line of a configuration (class, match, listener, mark)");
+			      "not a line of a configuration (class, match, listener, mark, set)");
 	}
 	if (parse_verb(words, edit))
 		return REFUSED;
@@ -475,6 +560,8 @@ int edit_parse(struct words *words, struct edit *edit)
 	}
 	if (edit->object == OBJECT_CLASS)
 		edit->class.given = edit->given;
+	if (edit->object == OBJECT_LISTENER)
+		edit->listener.given = edit->given;
 	return check_given(edit);
 }
 
@@ -496,10 +583,14 @@ const char *edit_value(const struct edit *edit, char *text)
 		snprintf(text, EDIT_TEXT, "%s", prefix_text(&edit->source, prefix));
 		break;
 	case OBJECT_LISTENER:
-		snprintf(text, EDIT_TEXT, "port %u", edit->port);
+		snprintf(text, EDIT_TEXT, "port %u", edit->listener.port);
 		break;
 	case OBJECT_MARK:
 		snprintf(text, EDIT_TEXT, "mask 0x%08x", edit->mask);
+		break;
+	case OBJECT_SET:
+		snprintf(text, EDIT_TEXT, "enforce %s",
+			 enforce_name(edit->observe));
 		break;
 	}
 	return text;

@@ -13,6 +13,7 @@ enum object {
 	OBJECT_MATCH,
 	OBJECT_LISTENER,
 	OBJECT_MARK,
+	OBJECT_SET,
 };
 
 enum verb {
@@ -23,18 +24,23 @@ enum verb {
 };
 
 /* Options, as bits of "given"; those of all objects share one space. */
-#define GIVEN_PRIORITY	0x001
-#define GIVEN_DEFAULT	0x002
-#define GIVEN_MARK	0x004
-#define GIVEN_RESERVE	0x008
-#define GIVEN_RATE	0x010
-#define GIVEN_BURST	0x020
-#define GIVEN_EXCESS	0x040
-#define GIVEN_SOURCE	0x080
-#define GIVEN_CLASS	0x100
-#define GIVEN_PORT	0x200
-#define GIVEN_ORDER	0x400
-#define GIVEN_MASK	0x800
+#define GIVEN_PRIORITY	0x00001
+#define GIVEN_DEFAULT	0x00002
+#define GIVEN_MARK	0x00004
+#define GIVEN_RESERVE	0x00008
+#define GIVEN_RATE	0x00010
+#define GIVEN_BURST	0x00020
+#define GIVEN_EXCESS	0x00040
+#define GIVEN_SOURCE	0x00080
+#define GIVEN_CLASS	0x00100
+#define GIVEN_PORT	0x00200
+#define GIVEN_ORDER	0x00400
+#define GIVEN_MASK	0x00800
+#define GIVEN_WEIGHT	0x01000
+#define GIVEN_CAP	0x02000
+#define GIVEN_MAX_WAIT	0x04000
+#define GIVEN_MIN_SHARE	0x08000
+#define GIVEN_ENFORCE	0x10000
 
 /**
  * struct class_spec - what can be said of a class
@@ -43,10 +49,15 @@ enum verb {
  * @priority: 0 is first
  * @is_default: takes what nothing else matches
  * @mark: value inside the mark mask, not shifted; 0: none
+ * @weight: share under "order weighted"; without GIVEN_WEIGHT it is 1
  * @reserve: per cent of the backlog
+ * @cap: per cent of the backlog; 0: none
+ * @max_wait: ms; SYNQ_MAX_WAIT_NONE: no limit
+ * @min_share: per cent of the connections accepted; 0: none
  * @rate: SYNs per second; 0: no limit
  * @burst: SYNs
  * @excess: enum synq_excess
+ * @observe: count what would be done, and do nothing ("enforce off")
  */
 struct class_spec {
 	char name[SYNQ_NAME_MAX + 1];
@@ -54,10 +65,29 @@ struct class_spec {
 	__u32 priority;
 	bool is_default;
 	__u32 mark;
+	__u32 weight;
 	__u32 reserve;
+	__u32 cap;
+	__u32 max_wait;
+	__u32 min_share;
 	__u32 rate;
 	__u32 burst;
 	__u32 excess;
+	bool observe;
+};
+
+/**
+ * struct listener_spec - what can be said of a listener
+ * @port: local TCP port
+ * @given: GIVEN_* of the members that follow
+ * @order: enum synq_order
+ * @observe: count what would be done, and do nothing ("enforce off")
+ */
+struct listener_spec {
+	__u32 port;
+	unsigned int given;
+	__u32 order;
+	bool observe;
 };
 
 /* Room for edit_value(). */
@@ -71,8 +101,9 @@ struct class_spec {
  * @given: GIVEN_* of the options that were written
  * @class: OBJECT_CLASS: the class; OBJECT_MATCH: only the name is used
  * @source: OBJECT_MATCH
- * @port: OBJECT_LISTENER
+ * @listener: OBJECT_LISTENER
  * @mask: OBJECT_MARK; 0: none
+ * @observe: OBJECT_SET: "enforce off"
  */
 struct edit {
 	struct origin origin;
@@ -81,8 +112,9 @@ struct edit {
 	unsigned int given;
 	struct class_spec class;
 	struct prefix source;
-	__u32 port;
+	struct listener_spec listener;
 	__u32 mask;
+	bool observe;
 };
 
 /**
@@ -115,5 +147,11 @@ int edit_parse(struct words *words, struct edit *edit);
 int edit_refuse_end(const struct words *words, const char *command);
 const char *edit_value(const struct edit *edit, char *text);
 const char *excess_name(unsigned int excess);
+const char *order_name(unsigned int order);
+
+static inline const char *enforce_name(bool observe)
+{
+	return observe ? "off" : "on";
+}
 
 #endif /* SYNQ_EDIT_H */

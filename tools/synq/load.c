@@ -12,12 +12,18 @@
 
 #define TRIES		10
 
+static bool observed(struct nlattr **attr, int enforce)
+{
+	return attr[enforce] && !mnl_attr_get_u8(attr[enforce]);
+}
+
 static void take_conf(struct nlattr **attr, void *arg)
 {
 	struct conf *conf = arg;
 
 	conf->generation = attr_u32(attr, SYNQ_A_CONF_GENERATION);
 	conf->mask = attr_u32(attr, SYNQ_A_CONF_MARK_MASK);
+	conf->observe = observed(attr, SYNQ_A_CONF_ENFORCE);
 }
 
 static int get_conf(struct nl *nl, struct conf *conf)
@@ -46,6 +52,18 @@ static void take_spec(struct class_spec *spec, struct nlattr **attr)
 	if (attr[SYNQ_A_CLASS_RESERVE])
 		spec->given |= GIVEN_RESERVE;
 	spec->reserve = attr_u8(attr, SYNQ_A_CLASS_RESERVE);
+	spec->weight = attr_u16(attr, SYNQ_A_CLASS_WEIGHT);
+	if (spec->weight)
+		spec->given |= GIVEN_WEIGHT;
+	spec->cap = attr_u8(attr, SYNQ_A_CLASS_CAP);
+	if (spec->cap)
+		spec->given |= GIVEN_CAP;
+	if (attr[SYNQ_A_CLASS_MAX_WAIT])
+		spec->given |= GIVEN_MAX_WAIT;
+	spec->max_wait = attr_u32(attr, SYNQ_A_CLASS_MAX_WAIT);
+	spec->min_share = attr_u8(attr, SYNQ_A_CLASS_MIN_SHARE);
+	if (spec->min_share)
+		spec->given |= GIVEN_MIN_SHARE;
 	spec->rate = attr_u32(attr, SYNQ_A_CLASS_RATE);
 	if (spec->rate)
 		spec->given |= GIVEN_RATE;
@@ -55,6 +73,9 @@ static void take_spec(struct class_spec *spec, struct nlattr **attr)
 	spec->excess = attr_u8(attr, SYNQ_A_CLASS_EXCESS);
 	if (attr[SYNQ_A_CLASS_EXCESS])
 		spec->given |= GIVEN_EXCESS;
+	spec->observe = observed(attr, SYNQ_A_CLASS_ENFORCE);
+	if (attr[SYNQ_A_CLASS_ENFORCE])
+		spec->given |= GIVEN_ENFORCE;
 }
 
 static void take_class(struct nlattr **attr, void *arg)
@@ -77,6 +98,7 @@ static void take_class(struct nlattr **attr, void *arg)
 	class->matches = attr_u32(attr, SYNQ_A_CLASS_MATCHES);
 	class->reserve = attr_u8(attr, SYNQ_A_CLASS_RESERVE_EFFECTIVE);
 	class->burst = attr_u32(attr, SYNQ_A_CLASS_BURST_EFFECTIVE);
+	class->max_wait = attr_u32(attr, SYNQ_A_CLASS_MAX_WAIT_EFFECTIVE);
 	class->order = ++conf->served;
 	conf->classes += !class->builtin;
 }
@@ -112,7 +134,10 @@ static void take_listener(struct nlattr **attr, void *arg)
 	if (conf->listeners == SYNQ_LISTENERS_MAX)
 		return;
 	listener = &conf->listener[conf->listeners++];
-	listener->port = attr_u16(attr, SYNQ_A_LISTENER_PORT);
+	listener->spec.port = attr_u16(attr, SYNQ_A_LISTENER_PORT);
+	listener->spec.order = attr_u8(attr, SYNQ_A_LISTENER_ORDER);
+	listener->spec.observe = observed(attr, SYNQ_A_LISTENER_ENFORCE);
+	listener->spec.given = GIVEN_PORT | GIVEN_ORDER | GIVEN_ENFORCE;
 	listener->sockets = attr_u32(attr, SYNQ_A_LISTENER_SOCKETS);
 }
 

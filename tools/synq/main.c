@@ -22,19 +22,22 @@ static const char help[] =
 "                                     check FILE; - is standard input\n"
 "  diff FILE                          what apply would change\n"
 "  save                               print the configuration\n"
-"  class|match|listener|mark show [-j] [NAME...]\n"
+"  class|match|listener|mark|set show [-j] [NAME...]\n"
 "  class add|set NAME OPTION...       class del NAME\n"
-"      priority 0..15  default  mark N  reserve N%  rate N/second  burst N\n"
-"      excess drop|pass\n"
+"      priority 0..15  default  mark N  weight 1..1000  reserve N%  cap N%\n"
+"      max-wait TIME|none  min-share N%  rate N/second  burst N\n"
+"      excess drop|pass  enforce on|off\n"
 "  match add|set source PREFIX class NAME       match del source PREFIX\n"
-"  listener add port N [order strict]           listener del port N\n"
+"  listener add|set port N OPTION...            listener del port N\n"
+"      order strict|weighted|fifo  enforce on|off\n"
 "  mark mask M                        mark del\n"
+"  set enforce on|off\n"
 "  classify [-j] ADDRESS [mark M]     which class a client has, and why\n"
 "  stats [-j] [class NAME] [listener PORT]\n"
 "  off, on                            leave all to the stock kernel; resume\n"
 "  flush                              remove the configuration\n"
-"A line of FILE is a command of class, match, listener or mark; # begins a\n"
-"comment. Exit status: 0 done, 1 input refused and nothing changed, 2 kernel\n"
+"A line of FILE is a command of class, match, listener, mark or set; # begins\n"
+"a comment. Exit status: 0 done, 1 input refused and nothing changed, 2 kernel\n"
 "module not reachable, 3 diff found differences. See synq(8).\n";
 
 static int command_help(struct words *words, unsigned int flags)
@@ -72,7 +75,6 @@ static const struct command commands[] = {
 	{ "stats", command_stats, FLAG_JSON },
 	{ "help", command_help, 0 },
 	{ .name = "service" },
-	{ .name = "set" },
 	{ .name = "confirm" },
 	{ .name = "why" },
 	{ .name = "monitor" },

@@ -2,7 +2,7 @@
 /*
  * A configuration as text: the canonical lines, and how two of them differ.
  *
- * Canonical: mark, classes by priority, matches (IPv4 first, by address),
+ * Canonical: set, mark, classes by priority, matches (IPv4 first, by address),
  * listeners by port; only options that were given and that say something.  What
  * is printed here, the parser reads back to the same lines.
  */
@@ -32,20 +32,34 @@ static void append(char *text, const char *format, ...)
  */
 const char *class_line(const struct class_spec *spec, char *text)
 {
+	char time[TIME_TEXT];
+
 	snprintf(text, LINE_ROOM, "class add %s priority %u", spec->name,
 		 spec->priority);
 	if (spec->is_default)
 		append(text, " default");
 	if (spec->mark)
 		append(text, " mark 0x%x", spec->mark);
+	if ((spec->given & GIVEN_WEIGHT) && spec->weight != 1)
+		append(text, " weight %u", spec->weight);
 	if (spec->given & GIVEN_RESERVE)
 		append(text, " reserve %u%%", spec->reserve);
+	if (spec->cap)
+		append(text, " cap %u%%", spec->cap);
+	if (spec->given & GIVEN_MAX_WAIT)
+		append(text, " max-wait %s",
+		       spec->max_wait == SYNQ_MAX_WAIT_NONE ? "none" :
+		       time_text(spec->max_wait, time));
+	if (spec->min_share)
+		append(text, " min-share %u%%", spec->min_share);
 	if (spec->rate)
 		append(text, " rate %u/second", spec->rate);
 	if (spec->given & GIVEN_BURST)
 		append(text, " burst %u", spec->burst);
 	if (spec->excess != SYNQ_EXCESS_DROP)
 		append(text, " excess %s", excess_name(spec->excess));
+	if (spec->observe)
+		append(text, " enforce off");
 	return text;
 }
 
@@ -70,14 +84,18 @@ const char *match_line(const struct conf *conf, const struct match *match,
 
 /**
  * listener_line() - the line that adds a listener
- * @listener: the listener
+ * @spec: the listener
  * @text: room for LINE_ROOM bytes
  *
  * Return: @text.
  */
-const char *listener_line(const struct listener *listener, char *text)
+const char *listener_line(const struct listener_spec *spec, char *text)
 {
-	snprintf(text, LINE_ROOM, "listener add port %u", listener->port);
+	snprintf(text, LINE_ROOM, "listener add port %u", spec->port);
+	if (spec->order != SYNQ_ORDER_STRICT)
+		append(text, " order %s", order_name(spec->order));
+	if (spec->observe)
+		append(text, " enforce off");
 	return text;
 }
 
@@ -95,6 +113,20 @@ const char *mark_line(const struct conf *conf, char *text)
 }
 
 /**
+ * set_line() - the line that sets what concerns all
+ * @conf: the configuration, which has "enforce off"
+ * @text: room for LINE_ROOM bytes
+ *
+ * Return: @text.
+ */
+const char *set_line(const struct conf *conf, char *text)
+{
+	snprintf(text, LINE_ROOM, "set enforce %s",
+		 enforce_name(conf->observe));
+	return text;
+}
+
+/**
  * conf_print() - print the canonical lines of a configuration
  * @conf: the configuration; it is sorted
  */
@@ -106,6 +138,8 @@ void conf_print(struct conf *conf)
 	__u32 i;
 
 	conf_sort(conf);
+	if (conf->observe)
+		puts(set_line(conf, text));
 	if (conf->mask)
 		puts(mark_line(conf, text));
 	for (i = 0; i < classes; i++)
@@ -113,7 +147,7 @@ void conf_print(struct conf *conf)
 	for (i = 0; i < conf->matches.number; i++)
 		puts(match_line(conf, &conf->matches.match[i], text));
 	for (i = 0; i < conf->listeners; i++)
-		puts(listener_line(&conf->listener[i], text));
+		puts(listener_line(&conf->listener[i].spec, text));
 }
 
 /* Two lines of the same place, either of them empty; true if they differ. */
@@ -135,6 +169,15 @@ static bool diff_mark(const struct conf *old, const struct conf *new)
 
 	return differ(old->mask ? mark_line(old, before) : before,
 		      new->mask ? mark_line(new, after) : after);
+}
+
+static bool diff_set(const struct conf *old, const struct conf *new)
+{
+	char before[LINE_ROOM] = "";
+	char after[LINE_ROOM] = "";
+
+	return differ(old->observe ? set_line(old, before) : before,
+		      new->observe ? set_line(new, after) : after);
 }
 
 /* Walks two sorted lists: in which does the next place stand? */
@@ -216,13 +259,13 @@ static bool diff_listeners(const struct conf *old, const struct conf *new)
 		int in;
 
 		if (i < old->listeners && j < new->listeners)
-			order = (int)old->listener[i].port -
-				(int)new->listener[j].port;
+			order = (int)old->listener[i].spec.port -
+				(int)new->listener[j].spec.port;
 		in = next_in(i < old->listeners, j < new->listeners, order);
 		if (in & IN_OLD)
-			listener_line(&old->listener[i++], before);
+			listener_line(&old->listener[i++].spec, before);
 		if (in & IN_NEW)
-			listener_line(&new->listener[j++], after);
+			listener_line(&new->listener[j++].spec, after);
 		different |= differ(before, after);
 	}
 	return different;
@@ -241,7 +284,8 @@ bool conf_diff(struct conf *old, struct conf *new)
 
 	conf_sort(old);
 	conf_sort(new);
-	different = diff_mark(old, new);
+	different = diff_set(old, new);
+	different |= diff_mark(old, new);
 	different |= diff_classes(old, new);
 	different |= diff_matches(old, new);
 	different |= diff_listeners(old, new);

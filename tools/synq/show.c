@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands that print what is configured: class, match, listener and mark
- * show, and classify.
+ * Commands that print what is configured: class, match, listener, mark and set
+ * show.
  *
  * Each table has a twin in JSON, whose keys are the names of the specification
  * with _ for -; what the kernel leaves out, JSON leaves out, too.
@@ -12,6 +12,11 @@
 
 #include "command.h"
 #include "print.h"
+
+static json_t *wait_json(__u32 ms)
+{
+	return ms == SYNQ_MAX_WAIT_NONE ? json_null() : json_integer(ms);
+}
 
 static json_t *class_json(const struct class *class)
 {
@@ -28,27 +33,59 @@ static json_t *class_json(const struct class *class)
 	if (spec->given & GIVEN_RESERVE)
 		json_object_set_new(json, "reserve",
 				    json_integer(spec->reserve));
+	json_object_set_new(json, "weight", json_integer(spec->weight));
+	if (spec->cap)
+		json_object_set_new(json, "cap", json_integer(spec->cap));
+	if (spec->given & GIVEN_MAX_WAIT)
+		json_object_set_new(json, "max_wait",
+				    wait_json(spec->max_wait));
+	if (spec->min_share)
+		json_object_set_new(json, "min_share",
+				    json_integer(spec->min_share));
 	if (spec->rate)
 		json_object_set_new(json, "rate", json_integer(spec->rate));
 	if (spec->given & GIVEN_BURST)
 		json_object_set_new(json, "burst", json_integer(spec->burst));
 	json_object_set_new(json, "excess",
 			    json_string(excess_name(spec->excess)));
+	json_object_set_new(json, "enforce", json_boolean(!spec->observe));
 	json_object_set_new(json, "reserve_effective",
 			    json_integer(class->reserve));
 	json_object_set_new(json, "burst_effective",
 			    json_integer(class->burst));
+	json_object_set_new(json, "max_wait_effective",
+			    wait_json(class->max_wait));
 	json_object_set_new(json, "builtin", json_boolean(class->builtin));
 	json_object_set_new(json, "matches", json_integer(class->matches));
 	return json;
 }
 
+/**
+ * struct said - what any class says, and so a column is for
+ * @weight: a weight other than 1
+ * @observe: "enforce off"
+ */
+struct said {
+	bool weight;
+	bool observe;
+};
+
+static void say(struct said *said, const struct class_spec *spec)
+{
+	said->weight |= spec->weight > 1;
+	said->observe |= spec->observe;
+}
+
 /* Returns true if a value is shown that is in force by default only. */
-static bool class_row(struct columns *columns, const struct class *class)
+static bool class_row(struct columns *columns, const struct class *class,
+		      const struct said *said)
 {
 	const struct class_spec *spec = &class->spec;
+	bool none = class->max_wait == SYNQ_MAX_WAIT_NONE;
 	bool reserve = !(spec->given & GIVEN_RESERVE) && class->reserve;
 	bool burst = !(spec->given & GIVEN_BURST) && class->burst;
+	bool wait = !(spec->given & GIVEN_MAX_WAIT) && !none;
+	char time[TIME_TEXT];
 
 	columns_cell(columns, "%s", spec->name);
 	columns_cell(columns, "%s", class->builtin ? "built-in" :
@@ -58,17 +95,26 @@ static bool class_row(struct columns *columns, const struct class *class)
 	else
 		columns_cell(columns, "%u", spec->priority);
 	columns_cell(columns, spec->mark ? "0x%x" : "-", spec->mark);
+	columns_cell(columns, said->weight ? "%u" : "-", spec->weight);
 	columns_cell(columns, "%u%%%s", class->reserve, reserve ? "*" : "");
+	columns_cell(columns, spec->cap ? "%u%%" : "-", spec->cap);
+	columns_cell(columns, "%s%s",
+		     none ? "none" : time_text(class->max_wait, time),
+		     wait ? "*" : "");
+	columns_cell(columns, spec->min_share ? "%u%%" : "-", spec->min_share);
 	columns_cell(columns, spec->rate ? "%u/second" : "-", spec->rate);
 	if (class->burst)
 		columns_cell(columns, "%u%s", class->burst, burst ? "*" : "");
 	else
 		columns_cell(columns, "-");
-	columns_cell(columns, "%s", class->builtin ? "-" :
-				    excess_name(spec->excess));
+	columns_cell(columns, "%s",
+		     spec->rate || spec->excess != SYNQ_EXCESS_DROP ?
+		     excess_name(spec->excess) : "-");
+	columns_cell(columns, "%s",
+		     said->observe ? enforce_name(spec->observe) : "-");
 	columns_cell(columns, "%u", class->matches);
 	columns_row(columns);
-	return reserve || burst;
+	return reserve || burst || wait;
 }
 
 static bool named(const struct words *words, const char *name)
@@ -97,12 +143,14 @@ static int show_classes(struct words *words, unsigned int flags,
 			struct conf *conf)
 {
 	static const char * const headings[] = {
-		"CLASS", "KIND", "PRIORITY", "MARK", "RESERVE", "RATE",
-		"BURST", "EXCESS", "MATCHES",
+		"CLASS", "KIND", "PRIORITY", "MARK", "WEIGHT", "RESERVE",
+		"CAP", "MAX-WAIT", "MIN-SHARE", "RATE", "BURST", "EXCESS",
+		"ENFORCE", "MATCHES",
 	};
 	const struct class *class[SLOTS];
 	unsigned int number = conf_served_classes(conf, class);
 	struct columns *columns;
+	struct said said = { 0 };
 	bool by_default = false;
 	unsigned int i;
 
@@ -121,9 +169,11 @@ static int show_classes(struct words *words, unsigned int flags,
 	for (i = 0; i < sizeof(headings) / sizeof(*headings); i++)
 		columns_cell(columns, "%s", headings[i]);
 	columns_row(columns);
+	for (i = 0; i < number; i++)
+		say(&said, &class[i]->spec);
 	for (i = 0; i < number; i++) {
 		if (named(words, class[i]->spec.name))
-			by_default |= class_row(columns, class[i]);
+			by_default |= class_row(columns, class[i], &said);
 	}
 	columns_print(columns);
 	if (by_default)
@@ -253,6 +303,7 @@ static int show_matches(struct words *words, unsigned int flags,
 /* Words are ports; "port" before one is tolerated. */
 static int select_listeners(struct words *words, struct conf *conf)
 {
+	struct listener *listener;
 	const char *word;
 	unsigned int i;
 	__u32 port;
@@ -266,21 +317,28 @@ static int select_listeners(struct words *words, struct conf *conf)
 			word = words_next(words);
 		if (value_range(NULL, word, "port", 1, 65535, &port))
 			return REFUSED;
-		for (i = 0; i < conf->listeners; i++) {
-			if (conf->listener[i].port == port)
-				break;
-		}
-		if (i == conf->listeners)
+		listener = conf_listener(conf, port);
+		if (!listener)
 			return refuse(NULL, word, "no such listener");
-		conf->listener[i].line = 1;
+		listener->line = 1;
 	}
 	return DONE;
+}
+
+static json_t *listener_json(const struct listener *listener)
+{
+	const struct listener_spec *spec = &listener->spec;
+
+	return json_pack("{s:i, s:s, s:b, s:i}", "port", (int)spec->port,
+			 "order", order_name(spec->order), "enforce",
+			 !spec->observe, "sockets", (int)listener->sockets);
 }
 
 static int show_listeners(struct words *words, unsigned int flags,
 			  struct conf *conf)
 {
 	bool all = !words_peek(words);
+	const struct listener_spec *spec;
 	struct columns *columns;
 	unsigned int i;
 
@@ -293,22 +351,24 @@ static int show_listeners(struct words *words, unsigned int flags,
 			struct listener *listener = &conf->listener[i];
 
 			if (all || listener->line)
-				json_array_put(json_pack("{s:i, s:i}", "port",
-							 (int)listener->port,
-							 "sockets",
-							 (int)listener->sockets));
+				json_array_put(listener_json(listener));
 		}
 		json_array_end();
 		return DONE;
 	}
 	columns = columns_new(0);
 	columns_cell(columns, "PORT");
+	columns_cell(columns, "ORDER");
+	columns_cell(columns, "ENFORCE");
 	columns_cell(columns, "SOCKETS");
 	columns_row(columns);
 	for (i = 0; i < conf->listeners; i++) {
 		if (!all && !conf->listener[i].line)
 			continue;
-		columns_cell(columns, "%u", conf->listener[i].port);
+		spec = &conf->listener[i].spec;
+		columns_cell(columns, "%u", spec->port);
+		columns_cell(columns, "%s", order_name(spec->order));
+		columns_cell(columns, "%s", enforce_name(spec->observe));
 		columns_cell(columns, "%u", conf->listener[i].sockets);
 	}
 	columns_print(columns);
@@ -330,8 +390,18 @@ static int show_mark(struct words *words, unsigned int flags,
 	return DONE;
 }
 
+static int show_set(struct words *words, unsigned int flags, struct conf *conf)
+{
+	if (flags & FLAG_JSON)
+		json_print(json_pack("{s:b}", "enforce", !conf->observe));
+	else
+		printf("enforce %s\n", enforce_name(conf->observe));
+	return DONE;
+}
+
 /**
- * command_show() - print the classes, matches, listeners or the mark mask
+ * command_show() - print the classes, matches, listeners, the mark mask or what
+ * concerns all
  * @words: NAME...: those that are to be printed; none: all
  * @flags: FLAG_JSON
  * @object: what is to be printed
@@ -345,6 +415,8 @@ int command_show(struct words *words, unsigned int flags, enum object object)
 	int error;
 
 	if (object == OBJECT_MARK && edit_refuse_end(words, "mark show"))
+		return REFUSED;
+	if (object == OBJECT_SET && edit_refuse_end(words, "set show"))
 		return REFUSED;
 	conf_init(&conf, NULL);
 	error = nl_open(&nl);
@@ -363,6 +435,9 @@ int command_show(struct words *words, unsigned int flags, enum object object)
 			break;
 		case OBJECT_MARK:
 			error = show_mark(words, flags, &conf);
+			break;
+		case OBJECT_SET:
+			error = show_set(words, flags, &conf);
 			break;
 		}
 	}

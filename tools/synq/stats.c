@@ -2,9 +2,11 @@
 /*
  * Counters: of each class at each listener, and of the network namespace.
  *
- * Two tables.  In the first the columns add up to SEEN: what became of the
- * SYNs.  The second is about the connections that came of them: the gate and
- * the accept queue; columns in which all is zero are left out there.
+ * In the first table the columns add up to SEEN: what became of the SYNs.  The
+ * second is about the connections that came of them, the gate and the accept
+ * queue, and each column is a part of another.  Columns in which all is zero
+ * are left out, but for those of every SYN; what does not fit a screen goes on
+ * in one more table.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include "print.h"
 
 #define TRIES		10
+#define WIDTH		100	/* of a table */
 
 static const struct counter {
 	unsigned int type;
@@ -25,6 +28,8 @@ static const struct counter {
 	{ SYNQ_A_COUNTERS_EXCESS_DROPPED, "excess_dropped", "EXCESS-DROPPED" },
 	{ SYNQ_A_COUNTERS_EXCESS_PASSED, "excess_passed", "EXCESS-PASSED" },
 	{ SYNQ_A_COUNTERS_QUEUE_REFUSED, "queue_refused", "QUEUE-REFUSED" },
+	{ SYNQ_A_COUNTERS_WAIT_REFUSED, "wait_refused", "WAIT-REFUSED" },
+	{ SYNQ_A_COUNTERS_RETRIES, "retries", "RETRIES" },
 	{ SYNQ_A_COUNTERS_PROMOTED, "promoted", "PROMOTED" },
 	{ SYNQ_A_COUNTERS_WITHHELD, "withheld", "WITHHELD" },
 	{ SYNQ_A_COUNTERS_WITHHELD_COMPLETED, "withheld_completed",
@@ -37,10 +42,17 @@ static const struct counter {
 	{ SYNQ_A_COUNTERS_GATE_BYPASSED, "gate_bypassed", "GATE-BYPASSED" },
 	{ SYNQ_A_COUNTERS_PLACED, "placed", "PLACED" },
 	{ SYNQ_A_COUNTERS_MOVED, "moved", "MOVED" },
+	{ SYNQ_A_COUNTERS_ACCEPTED, "accepted", "ACCEPTED" },
+	{ SYNQ_A_COUNTERS_SHARED, "shared", "SHARED" },
+	{ SYNQ_A_COUNTERS_WOULD_REFUSE, "would_refuse", "WOULD-REFUSE" },
+	{ SYNQ_A_COUNTERS_WOULD_WITHHOLD, "would_withhold",
+	  "WOULD-WITHHOLD" },
+	{ SYNQ_A_COUNTERS_WOULD_MOVE, "would_move", "WOULD-MOVE" },
 };
 
 #define COUNTERS	(sizeof(counters) / sizeof(*counters))
-#define SYN_COUNTERS	5	/* those of the first table */
+#define SYN_COUNTERS	6	/* those of the first table */
+#define ALWAYS		2	/* of those, shown though zero */
 
 /* Of the network namespace. */
 static const struct counter net_counters[] = {
@@ -77,6 +89,7 @@ struct row {
  * @sockets: managed now
  * @generation: of the configuration
  * @bypass: switched off
+ * @observe: "set enforce off"
  */
 struct stats {
 	const char *class;
@@ -88,6 +101,7 @@ struct stats {
 	__u32 sockets;
 	__u32 generation;
 	bool bypass;
+	bool observe;
 };
 
 static int parse(struct words *words, struct stats *stats)
@@ -123,19 +137,14 @@ static int check_filters(struct nl *nl, const struct stats *stats)
 {
 	struct conf conf;
 	char text[16];
-	unsigned int i;
 	int error;
 
 	error = load_conf(nl, &conf, true);
 	if (!error && stats->class && !conf_class(&conf, stats->class))
 		error = refuse(NULL, stats->class, "no such class");
 	if (!error && stats->port) {
-		for (i = 0; i < conf.listeners; i++) {
-			if (conf.listener[i].port == stats->port)
-				break;
-		}
 		snprintf(text, sizeof(text), "%u", stats->port);
-		if (i == conf.listeners)
+		if (!conf_listener(&conf, stats->port))
 			error = refuse(NULL, text, "no such listener");
 	}
 	conf_clear(&conf);
@@ -190,6 +199,8 @@ static void take_net(struct nlattr **attr, void *arg)
 	stats->sockets = attr_u32(attr, SYNQ_A_CONF_SOCKETS);
 	stats->generation = attr_u32(attr, SYNQ_A_CONF_GENERATION);
 	stats->bypass = attr_u8(attr, SYNQ_A_CONF_BYPASS);
+	stats->observe = attr[SYNQ_A_CONF_ENFORCE] &&
+			 !attr_u8(attr, SYNQ_A_CONF_ENFORCE);
 }
 
 static int fetch(struct nl *nl, struct stats *stats)
@@ -258,6 +269,8 @@ static void print_table(const struct stats *stats, unsigned int from,
 	const struct row *row;
 	unsigned int i;
 
+	if (from)
+		putchar('\n');
 	columns_cell(columns, "LISTENER");
 	columns_cell(columns, "CLASS");
 	for (i = from; i < to; i++) {
@@ -276,24 +289,60 @@ static void print_table(const struct stats *stats, unsigned int from,
 	columns_print(columns);
 }
 
+/* Characters of a column, and of the blanks before it; 0: it is left out. */
+static unsigned int column_width(const struct stats *stats, unsigned int i)
+{
+	__u64 max = i < ALWAYS;
+	unsigned int width;
+	unsigned int j;
+
+	for (j = 0; j < stats->rows; j++) {
+		if (stats->row[j].value[i] > max)
+			max = stats->row[j].value[i];
+	}
+	if (!max)
+		return 0;
+	width = snprintf(NULL, 0, "%llu", max);
+	if (width < strlen(counters[i].heading))
+		width = strlen(counters[i].heading);
+	return width + 2;
+}
+
+/* Prints counters @from..@to in as many tables as they need. */
+static void print_part(const struct stats *stats, unsigned int from,
+		       unsigned int to)
+{
+	unsigned int left = strlen("LISTENER") + 2 + strlen("CLASS");
+	bool hide[COUNTERS] = { false };
+	unsigned int width;
+	unsigned int i;
+
+	for (i = 0; i < stats->rows; i++) {
+		width = strlen("LISTENER") + 2 + strlen(stats->row[i].class);
+		if (width > left)
+			left = width;
+	}
+	width = left;
+	for (i = from; i < to; i++) {
+		unsigned int more = column_width(stats, i);
+
+		hide[i] = !more;
+		if (width + more > WIDTH) {
+			print_table(stats, from, i, hide);
+			from = i;
+			width = left;
+		}
+		width += more;
+	}
+	if (width > left)
+		print_table(stats, from, to, hide);
+}
+
 static void print_tables(struct stats *stats)
 {
-	bool hide[COUNTERS] = { false };
-	bool any = false;
-	unsigned int i, j;
-
 	add_totals(stats);
-	print_table(stats, 0, SYN_COUNTERS, hide);
-	for (i = SYN_COUNTERS; i < COUNTERS; i++) {
-		hide[i] = true;
-		for (j = 0; j < stats->rows; j++)
-			hide[i] &= !stats->row[j].value[i];
-		any |= !hide[i];
-	}
-	if (!any)
-		return;
-	putchar('\n');
-	print_table(stats, SYN_COUNTERS, COUNTERS, hide);
+	print_part(stats, 0, SYN_COUNTERS);
+	print_part(stats, SYN_COUNTERS, COUNTERS);
 }
 
 static void print_net(const struct stats *stats)
@@ -306,6 +355,8 @@ static void print_net(const struct stats *stats)
 		puts("no listener is configured");
 	if (stats->bypass)
 		puts("synq is off: the stock kernel serves all (synq on)");
+	if (stats->observe)
+		puts("enforce is off: what would be done is only counted (synq set enforce on)");
 	printf("sockets managed: %u\n", stats->sockets);
 	for (i = 0; i < NET_COUNTERS; i++)
 		printf("%s: %llu\n", net_counters[i].heading, stats->net[i]);
@@ -319,6 +370,7 @@ static json_t *conf_json(const struct stats *stats)
 	json_object_set_new(json, "generation",
 			    json_integer(stats->generation));
 	json_object_set_new(json, "bypass", json_boolean(stats->bypass));
+	json_object_set_new(json, "enforce", json_boolean(!stats->observe));
 	json_object_set_new(json, "sockets", json_integer(stats->sockets));
 	for (i = 0; i < NET_COUNTERS; i++)
 		json_object_set_new(json, net_counters[i].key,

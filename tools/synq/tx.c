@@ -69,12 +69,31 @@ static void put_class(struct nlmsghdr *nlh, const struct class_spec *spec)
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_MARK, spec->mark);
 	if (spec->given & GIVEN_RESERVE)
 		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_RESERVE, spec->reserve);
+	if (spec->given & GIVEN_WEIGHT)
+		mnl_attr_put_u16(nlh, SYNQ_A_CLASS_WEIGHT, spec->weight);
+	if (spec->given & GIVEN_CAP)
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_CAP, spec->cap);
+	if (spec->given & GIVEN_MAX_WAIT)
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_MAX_WAIT, spec->max_wait);
+	if (spec->given & GIVEN_MIN_SHARE)
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_MIN_SHARE, spec->min_share);
 	if (spec->given & GIVEN_RATE)
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_RATE, spec->rate);
 	if (spec->given & GIVEN_BURST)
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_BURST, spec->burst);
 	if (spec->given & GIVEN_EXCESS)
 		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_EXCESS, spec->excess);
+	if (spec->given & GIVEN_ENFORCE)
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_ENFORCE, !spec->observe);
+}
+
+static void put_listener(struct nlmsghdr *nlh, const struct listener_spec *spec)
+{
+	mnl_attr_put_u16(nlh, SYNQ_A_LISTENER_PORT, spec->port);
+	if (spec->given & GIVEN_ORDER)
+		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_ORDER, spec->order);
+	if (spec->given & GIVEN_ENFORCE)
+		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_ENFORCE, !spec->observe);
 }
 
 static void put_match(struct nlmsghdr *nlh, const struct edit *edit)
@@ -94,6 +113,10 @@ static __u8 command_for(const struct edit *edit)
 	static const __u8 match[] = {
 		SYNQ_CMD_MATCH_ADD, SYNQ_CMD_MATCH_SET, SYNQ_CMD_MATCH_DEL,
 	};
+	static const __u8 listener[] = {
+		SYNQ_CMD_LISTENER_ADD, SYNQ_CMD_LISTENER_SET,
+		SYNQ_CMD_LISTENER_DEL,
+	};
 
 	switch (edit->object) {
 	case OBJECT_CLASS:
@@ -101,9 +124,9 @@ static __u8 command_for(const struct edit *edit)
 	case OBJECT_MATCH:
 		return match[edit->verb];
 	case OBJECT_LISTENER:
-		return edit->verb == VERB_DEL ? SYNQ_CMD_LISTENER_DEL :
-						SYNQ_CMD_LISTENER_ADD;
+		return listener[edit->verb];
 	case OBJECT_MARK:
+	case OBJECT_SET:
 		break;
 	}
 	return SYNQ_CMD_CONF_SET;
@@ -131,11 +154,14 @@ int tx_edit(struct tx *tx, const struct edit *edit)
 		put_match(nlh, edit);
 		break;
 	case OBJECT_LISTENER:
-		mnl_attr_put_u16(nlh, SYNQ_A_LISTENER_PORT, edit->port);
+		put_listener(nlh, &edit->listener);
 		break;
 	case OBJECT_MARK:
 		mnl_attr_put_u32(nlh, SYNQ_A_CONF_MARK_MASK,
 				 edit->verb == VERB_DEL ? 0 : edit->mask);
+		break;
+	case OBJECT_SET:
+		mnl_attr_put_u8(nlh, SYNQ_A_CONF_ENFORCE, !edit->observe);
 		break;
 	}
 	tx->changes++;

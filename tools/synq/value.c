@@ -2,9 +2,9 @@
 /*
  * The values of the configuration language, from text and to text.
  *
- * Every value has one spelling only where that prevents a mistake: a rate and
- * a share are refused without their unit, a number with a leading zero (octal
- * elsewhere), a network with host bits.  Whoever refuses says what would be
+ * Every value has one spelling only where that prevents a mistake: a rate, a
+ * share and a time are refused without their unit, a number with a leading zero
+ * (octal elsewhere), a network with host bits.  Whoever refuses says what would be
  * accepted.  Pure, apart from the line that refuse() prints.
  */
 #include <arpa/inet.h>
@@ -81,28 +81,60 @@ int value_bits(const struct origin *origin, const char *text,
 }
 
 /**
- * value_percent() - a share of a listener's backlog
+ * value_percent() - a share of something
  * @origin: where it stands
  * @text: the word
+ * @what: name of the option and what it is a share of, for the message
+ * @min: smallest share
  * @max: largest share
  * @value: per cent
  *
  * Return: DONE or REFUSED.
  */
-int value_percent(const struct origin *origin, const char *text, __u32 max,
-		  __u32 *value)
+int value_percent(const struct origin *origin, const char *text,
+		  const char *what, __u32 min, __u32 max, __u32 *value)
 {
 	size_t length = strlen(text);
 	bool unit = length && text[length - 1] == '%';
 
-	if (number(text, length - unit, value) && *value <= max) {
+	if (number(text, length - unit, value) && *value >= min &&
+	    *value <= max) {
 		if (unit)
 			return DONE;
 		return refuse(origin, text, "the unit is missing: %u%%",
 			      *value);
 	}
-	return refuse(origin, text,
-		      "reserve is a share of the backlog, 0%%..%u%%", max);
+	return refuse(origin, text, "%s, %u%%..%u%%", what, min, max);
+}
+
+/**
+ * value_time() - a time, in milliseconds or seconds
+ * @origin: where it stands
+ * @text: the word: Nms or Ns
+ * @what: name of the option, for the message
+ * @max: longest time, in milliseconds; the shortest is 1
+ * @ms: the time, in milliseconds
+ *
+ * Return: DONE or REFUSED.
+ */
+int value_time(const struct origin *origin, const char *text,
+	       const char *what, __u32 max, __u32 *ms)
+{
+	size_t digits = strspn(text, "0123456789");
+	const char *unit = text + digits;
+	bool seconds = !strcmp(unit, "s");
+	__u32 scale = seconds ? 1000 : 1;
+	bool good;
+
+	good = number(text, digits, ms) && *ms && *ms <= max / scale;
+	if (good && !*unit)
+		return refuse(origin, text, "the unit is missing: %ums", *ms);
+	if (good && (seconds || !strcmp(unit, "ms"))) {
+		*ms *= scale;
+		return DONE;
+	}
+	return refuse(origin, text, "%s is a time, 1ms..%us, or none", what,
+		      max / 1000);
 }
 
 /**
@@ -278,6 +310,22 @@ int value_prefix(const struct origin *origin, const char *text,
 	if (is_mapped(prefix))
 		return refuse_mapped(origin, text, prefix, !text[length]);
 	return DONE;
+}
+
+/**
+ * time_text() - print a time, always with its unit
+ * @ms: milliseconds
+ * @text: room for TIME_TEXT bytes
+ *
+ * Return: @text.
+ */
+const char *time_text(__u32 ms, char *text)
+{
+	bool seconds = ms && ms % 1000 == 0;
+
+	snprintf(text, TIME_TEXT, seconds ? "%us" : "%ums",
+		 seconds ? ms / 1000 : ms);
+	return text;
 }
 
 /**

@@ -26,6 +26,9 @@ struct prefix {
 	__u8 address[16];
 };
 
+/* "4294967295ms" and its NUL */
+#define TIME_TEXT	13
+
 /* "ffff:...:255.255.255.255/128" and its NUL */
 #define PREFIX_TEXT	52
 
@@ -44,14 +47,17 @@ int value_range(const struct origin *origin, const char *text,
 		const char *what, __u32 min, __u32 max, __u32 *value);
 int value_bits(const struct origin *origin, const char *text,
 	       const char *what, __u32 *value);
-int value_percent(const struct origin *origin, const char *text, __u32 max,
-		  __u32 *value);
+int value_percent(const struct origin *origin, const char *text,
+		  const char *what, __u32 min, __u32 max, __u32 *value);
+int value_time(const struct origin *origin, const char *text,
+	       const char *what, __u32 max, __u32 *ms);
 int value_rate(const struct origin *origin, const char *text, __u32 *value);
 int value_name(const struct origin *origin, const char *text);
 int value_address(const struct origin *origin, const char *text,
 		  struct prefix *prefix);
 int value_prefix(const struct origin *origin, const char *text,
 		 struct prefix *prefix);
+const char *time_text(__u32 ms, char *text);
 const char *address_text(const struct prefix *prefix, char *text);
 const char *prefix_text(const struct prefix *prefix, char *text);
 

@@ -43,7 +43,7 @@ static void plan_match(const struct plan *plan, __u32 i, struct edit *edit)
 static void plan_listener(const struct plan *plan, __u32 i, struct edit *edit)
 {
 	edit->object = OBJECT_LISTENER;
-	edit->port = plan->conf->listener[i].port;
+	edit->listener = plan->conf->listener[i].spec;
 	edit->origin.line = plan->conf->listener[i].line;
 }
 
@@ -54,6 +54,13 @@ static void plan_mark(const struct plan *plan, struct edit *edit)
 	edit->origin.line = plan->conf->mask_line;
 }
 
+static void plan_set(const struct plan *plan, struct edit *edit)
+{
+	edit->object = OBJECT_SET;
+	edit->observe = plan->conf->observe;
+	edit->origin.line = plan->conf->observe_line;
+}
+
 /* Edit number @i, from 0; false if there are no more. */
 static bool plan_edit(const struct plan *plan, __u32 i, struct edit *edit)
 {
@@ -62,6 +69,10 @@ static bool plan_edit(const struct plan *plan, __u32 i, struct edit *edit)
 	memset(edit, 0, sizeof(*edit));
 	edit->verb = VERB_ADD;
 	edit->origin.file = conf->file;
+	if (conf->observe && !i--) {
+		plan_set(plan, edit);
+		return true;
+	}
 	if (conf->mask && !i--) {
 		plan_mark(plan, edit);
 		return true;

@@ -5,14 +5,15 @@
 # kernel if it may be asked; without permission there are just none.
 
 _synq_classes() {
-	synq class show 2>/dev/null | awk 'NR > 1 && NF > 2 { print $1 }'
+	synq class show 2>/dev/null | awk 'NR > 1 && NF > 2 && $1 != "*" { print $1 }'
 }
 
 _synq_ports() {
 	synq listener show 2>/dev/null | awk 'NR > 1 { print $1 }'
 }
 
-_synq_class_options='priority default mark reserve rate burst excess'
+_synq_class_options='priority default mark weight reserve cap max-wait min-share
+	rate burst excess enforce'
 
 # What may follow "class add gold priority 3", by the last word.
 _synq_option() {
@@ -20,16 +21,20 @@ _synq_option() {
 
 	case $object/$last in
 	class/excess) echo 'drop pass' ;;
+	class/enforce | listener/enforce) echo 'on off' ;;
+	class/max-wait) echo none ;;
 	class/priority) echo {0..15} ;;
-	class/reserve | class/burst) ;;
-	class/rate | class/mark) [ "$verb" = set ] && echo none ;;
+	class/weight | class/reserve | class/burst) ;;
+	class/rate | class/mark | class/cap | class/min-share)
+		[ "$verb" = set ] && echo none ;;
 	match/class | class/del | class/set) _synq_classes ;;
-	match/source | class/add | listener/order) [ "$last" = order ] && echo strict ;;
-	listener/port) [ "$verb" = del ] && _synq_ports ;;
+	match/source | class/add) ;;
+	listener/order) echo 'strict weighted fifo' ;;
+	listener/port) [ "$verb" = add ] || _synq_ports ;;
 	mark/mask) ;;
 	class/*) [ "$verb" = del ] || echo "$_synq_class_options" ;;
 	match/*) [ "$verb" = del ] && echo source || echo source class ;;
-	listener/*) [ "$verb" = del ] && echo port || echo port order ;;
+	listener/*) [ "$verb" = del ] && echo port || echo port order enforce ;;
 	mark/add | mark/set) echo mask ;;
 	esac
 }
@@ -40,9 +45,10 @@ _synq_words() {
 	case $command/$verb in
 	class/show | match/show) echo '-j'; _synq_classes ;;
 	listener/show) echo '-j'; _synq_ports ;;
-	mark/show) echo '-j' ;;
-	class/ | match/) echo 'add set del show' ;;
-	listener/) echo 'add del show' ;;
+	mark/show | set/show) echo '-j' ;;
+	class/ | match/ | listener/) echo 'add set del show' ;;
+	set/) echo 'enforce show' ;;
+	set/*) [ "$last" != enforce ] || echo 'on off' ;;
 	mark/) echo 'mask add set del show' ;;
 	class/* | match/* | listener/* | mark/*)
 		_synq_option "$command" "$verb" "$last" ;;
@@ -65,7 +71,7 @@ _synq() {
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'apply diff save class match
-			listener mark classify stats on off flush help' \
+			listener mark set classify stats on off flush help' \
 			-- "$current")
 		return
 	fi
