@@ -43,6 +43,7 @@
  * process context with the child's lock held, BH off, under rcu_read_lock();
  * and from process context, to sort what is queued.  Takes rskq_lock.
  */
+#include <linux/ktime.h>
 #include <net/inet_connection_sock.h>
 #include <net/request_sock.h>
 #include "acceptq.h"
@@ -135,6 +136,7 @@ static int void_tails(struct synq_acceptq *queue,
 struct chunk {
 	struct request_sock *first[SYNQ_SLOTS];
 	struct request_sock *last[SYNQ_SLOTS];
+	u32 n;
 };
 
 /*
@@ -148,10 +150,8 @@ static struct request_sock *take_chunk(const struct sock *sk,
 				       struct request_sock *req, int highest,
 				       struct chunk *chunk)
 {
-	unsigned int n;
-
 	memset(chunk, 0, sizeof(*chunk));
-	for (n = 0; req && n < SYNQ_ACCEPTQ_CHUNK; n++) {
+	for (; req && chunk->n < SYNQ_ACCEPTQ_CHUNK; chunk->n++) {
 		const struct synq_class *class =
 			synq_classify_request(conf, sk, req);
 		u8 p = class->position;
@@ -208,6 +208,33 @@ static void splice_chunk(struct request_sock_queue *q,
 	WRITE_ONCE(q->rskq_accept_head, head);
 }
 
+/*
+ * A sample of the drain rate. Under rskq_lock the length is exact, and what was
+ * just placed is what was appended since the last run, but for requests that
+ * were accepted before their own run: then the queue was empty in between.
+ */
+static void measure(const struct sock *sk, struct synq_acceptq *queue,
+		    u32 appended)
+{
+	u32 length = READ_ONCE(sk->sk_ack_backlog);
+	u32 before = length > appended ? length - appended : 0;
+
+	synq_drain_sample(&queue->drain, ktime_get_ns(), before,
+			  queue->length > before ? queue->length - before : 0);
+	queue->length = length;
+}
+
+u32 synq_acceptq_ahead(const struct synq_acceptq *queue, const struct sock *sk,
+		       u8 position)
+{
+	return READ_ONCE(sk->sk_ack_backlog);
+}
+
+u32 synq_acceptq_own(const struct synq_acceptq *queue, u8 position)
+{
+	return 0;
+}
+
 /**
  * synq_acceptq_place() - put what was appended into class order
  * @sk: listener
@@ -244,6 +271,8 @@ bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
 		goto out;
 	rest = take_chunk(sk, queue, conf, port, req, last, &chunk);
 	splice_chunk(q, queue, last, &chunk, rest);
+	if (!rest)
+		measure(sk, queue, chunk.n);
 out:
 	spin_unlock_bh(&q->rskq_lock);
 	return rest;

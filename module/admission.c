@@ -3,9 +3,6 @@
  * Who may use the queues of a listener: the tests at the SYN and at the final
  * ACK.  What follows from the second is gate.c's business.
  *
- * Each class has a limit in the accept queue: the backlog less what is reserved
- * for the classes before it.  The first class has no limit but the kernel's.
- *
  * DOC: the limits
  *
  * The kernel promotes while the queue holds no more than sk_max_ack_backlog
@@ -16,7 +13,8 @@
  * requests of any class, so that a class never occupies a slot reserved for
  * one before it.  The gate reads the length without a lock, and a child is
  * queued after it has passed: N CPUs may overshoot by N - 1.  The slack is for
- * them.  A class always has one slot, however short the backlog.
+ * them.  A class always has one slot, however short the backlog.  The first
+ * class has no limit but the kernel's.
  *
  * The last sixteenth below the limit is for final ACKs of SYN cookies: a
  * cookie's connection that is refused has no request in the SYN queue whose
@@ -26,38 +24,39 @@
  *
  * A refused promotion leaves the request half open (withheld.c), in the SYN
  * queue, which all classes share and which the kernel prunes when it is half
- * full; so there must be few.  A SYN is refused while what is queued and what
- * is expected to be queued by the handshakes under way reach the limit, and
- * while a quarter of the backlog is withheld.
+ * full; so there must be few, a quarter of the backlog at most.  And a
+ * connection that is queued for longer than its client waits is served in vain.
+ * So a SYN is refused early, by the law in law.c.  It wants to know
  *
- * Handshakes under way are the young half-open requests, whose SYN-ACK was not
- * sent again yet, so that stale ones shut nobody out.  Of these as many are
- * expected as completed of those that were resolved in the second before: a
- * spoofed flood completes nothing, and shuts nobody out either.  Without a
- * second before, all.
+ * - what is queued, all in all and of those served before (acceptq.c);
+ * - how fast the server takes them out (drain.c);
+ * - what the handshakes under way will add (flight.c).
+ *
+ * The test reads these without a lock, since a flood's SYNs come here; only a
+ * SYN that is let through, and the first to come in a new slice of time, take
+ * the lock.  N CPUs may let N - 1 too many through.
  *
  * Called in softirq or process context, under rcu_read_lock().
  */
 #include <linux/cpumask.h>
 #include <linux/ktime.h>
-#include <linux/math64.h>
 #include <net/inet_connection_sock.h>
 #include <net/request_sock.h>
+#include <net/tcp.h>
 #include "admission.h"
+#include "law.h"
 
 #define QUARTER(backlog)	max_t(u32, (backlog) / 4, 1)
 #define COOKIE_SLACK(backlog)	((backlog) / 16)
+#define NO_LIMIT		U32_MAX
 
-#define RATIO_ONE	256U	/* all handshakes complete */
-#define RATIO_SAMPLE	8	/* handshakes that say something */
-
-/* Requests of any class up to which @class may be promoted; 0: no limit. */
+/* Requests of any class up to which @class may be promoted. */
 static u32 limit_of(const struct synq_class *class, u32 backlog)
 {
 	u32 before, slack;
 
 	if (!class->reserve_before)
-		return 0;
+		return NO_LIMIT;
 	/* A reserve is at least one slot. */
 	before = max_t(u32, backlog * class->reserve_before / 100, 1);
 	slack = min_t(u32, num_online_cpus() - 1, backlog / 16);
@@ -67,108 +66,201 @@ static u32 limit_of(const struct synq_class *class, u32 backlog)
 /* The same without the slots kept for the final ACKs of cookies. */
 static u32 limit_without_slack(u32 limit, u32 backlog)
 {
+	if (limit == NO_LIMIT)
+		return limit;
 	return limit > COOKIE_SLACK(backlog) ? limit - COOKIE_SLACK(backlog) : 1;
 }
 
 /**
- * synq_handshakes_init() - nothing is known yet: all complete
- * @handshakes: zero
+ * synq_admission_init() - nothing is known yet
+ * @admission: zero
  *
  * Context: any
  */
-void synq_handshakes_init(struct synq_handshakes *handshakes)
+void synq_admission_init(struct synq_admission *admission)
 {
-	handshakes->ratio = RATIO_ONE;
+	spin_lock_init(&admission->lock);
+	synq_flight_clock_init(&admission->clock, ktime_get_ns());
+	admission->handshake_ns = admission->clock.mean_ns;
 }
 
-static u32 young_of(const struct sock *sk)
+/* What the test at the SYN reads. */
+static void publish(struct synq_admission *admission, u8 slot)
 {
-	return max(reqsk_queue_len_young(&inet_csk(sk)->icsk_accept_queue), 0);
+	const struct synq_flight *flight = &admission->flight[slot];
+	u32 open = synq_flight_open(flight);
+
+	lockdep_assert_held(&admission->lock);
+	WRITE_ONCE(admission->open[slot], open);
+	WRITE_ONCE(admission->expected[slot],
+		   (u64)open * synq_flight_ratio(flight) / SYNQ_FLIGHT_ONE);
+}
+
+/* The first to come in a new slice of time advances all classes. */
+static void advance(struct synq_admission *admission, u64 now_ns)
+{
+	u8 slot;
+
+	if (now_ns < READ_ONCE(admission->due_ns) ||
+	    !spin_trylock_bh(&admission->lock))
+		return;
+	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
+		synq_flight_advance(&admission->flight[slot],
+				    &admission->clock, now_ns);
+		publish(admission, slot);
+	}
+	WRITE_ONCE(admission->due_ns, now_ns + admission->clock.slice_ns);
+	spin_unlock_bh(&admission->lock);
+}
+
+/* Slots of the queue that a share of it means: at least one. */
+static u32 share_of(u32 backlog, u8 percent)
+{
+	return percent ? max_t(u32, (u64)backlog * percent / 100, 1) : 0;
 }
 
 /*
- * The first to come in a new second closes the one before.  A handshake that
- * is still young says nothing yet: what was resolved is what was admitted less
- * what the young became more.
+ * Handshakes under way, of all classes, and of those that will be served
+ * before a connection of @class that comes now.
  */
-static void turn(struct synq_handshakes *handshakes, const struct sock *sk)
+static void add_flight(struct synq_law *law,
+		       const struct synq_admission *admission,
+		       const struct synq_conf *conf,
+		       const struct synq_class *class)
 {
-	u32 now = ktime_get_seconds(), was = READ_ONCE(handshakes->second);
-	u32 completed;
-	s64 resolved;
+	u8 i;
 
-	if (now == was || cmpxchg(&handshakes->second, was, now) != was)
-		return;
-	completed = atomic_xchg(&handshakes->completed, 0);
-	resolved = (s64)atomic_xchg(&handshakes->admitted, 0) +
-		   handshakes->young - young_of(sk);
-	handshakes->young = young_of(sk);
-	if (resolved >= RATIO_SAMPLE)
-		WRITE_ONCE(handshakes->ratio,
-			   min_t(u64, div_u64((u64)completed * RATIO_ONE,
-					      resolved), RATIO_ONE));
-	else if (now - was > 1)
-		WRITE_ONCE(handshakes->ratio, RATIO_ONE);
+	for (i = 0; i < conf->n_positions; i++) {
+		u8 slot = conf->order[i];
+		u32 expected = READ_ONCE(admission->expected[slot]);
+
+		law->open += READ_ONCE(admission->open[slot]);
+		law->expected += expected;
+		if (i <= class->position)
+			law->ahead += expected;
+		if (slot == class->slot)
+			law->own += expected;
+	}
 }
 
 /**
- * synq_handshakes_admit() - a SYN was let through to the listener
- * @handshakes: of the listener
- * @sk: listener
- *
- * Context: any
- */
-void synq_handshakes_admit(struct synq_handshakes *handshakes,
-			   const struct sock *sk)
-{
-	turn(handshakes, sk);
-	atomic_inc(&handshakes->admitted);
-}
-
-/**
- * synq_handshakes_complete() - a final ACK came for the first time
- * @handshakes: of the listener
- * @sk: listener
- *
- * Context: any
- */
-void synq_handshakes_complete(struct synq_handshakes *handshakes,
-			      const struct sock *sk)
-{
-	turn(handshakes, sk);
-	atomic_inc(&handshakes->completed);
-}
-
-/**
- * synq_admission_syn() - is there room for one more handshake of a class?
+ * synq_admission_syn() - may one more handshake of a class begin?
+ * @admission: of the listener
+ * @conf: snapshot
  * @class: of the SYN
  * @sk: listener
- * @withheld: its account
- * @handshakes: of the listener
+ * @queue: its accept queue
+ * @withheld: its account of withheld requests
  *
  * Context: any
- * Return: false if the SYN is to be dropped, as the stock kernel would if the
- * whole queue were full
+ * Return: SYNQ_VERDICT_ADMIT, SYNQ_VERDICT_QUEUE_REFUSE or
+ * SYNQ_VERDICT_WAIT_REFUSE
  */
-bool synq_admission_syn(const struct synq_class *class, const struct sock *sk,
-			const struct synq_withheld *withheld,
-			const struct synq_handshakes *handshakes)
+enum synq_verdict synq_admission_syn(struct synq_admission *admission,
+				     const struct synq_conf *conf,
+				     const struct synq_class *class,
+				     const struct sock *sk,
+				     const struct synq_acceptq *queue,
+				     const struct synq_withheld *withheld)
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
-	u32 queued = READ_ONCE(sk->sk_ack_backlog);
 	u32 limit = limit_of(class, backlog);
-	u32 half_open;
+	struct synq_law law = {
+		.limit = limit_without_slack(limit, backlog),
+		.queued = READ_ONCE(sk->sk_ack_backlog),
+		.withheld_max = NO_LIMIT,
+		.cap = share_of(backlog, class->cap),
+		.own = synq_acceptq_own(queue, class->position),
+		.ahead = synq_acceptq_ahead(queue, sk, class->position),
+		.interval_ns = READ_ONCE(queue->drain.interval_ns),
+		.handshake_ns = READ_ONCE(admission->handshake_ns),
+	};
 
-	if (!limit)
-		return true;
-	limit = limit_without_slack(limit, backlog);
-	if (queued >= limit)
-		return false;
-	half_open = max(inet_csk_reqsk_queue_len(sk), 0);
-	if (min(READ_ONCE(withheld->total), half_open) >= QUARTER(backlog))
-		return false;
-	return queued + (u64)young_of(sk) * READ_ONCE(handshakes->ratio) /
-			RATIO_ONE < limit;
+	advance(admission, ktime_get_ns());
+	add_flight(&law, admission, conf, class);
+	if (limit != NO_LIMIT) {
+		law.withheld = min_t(u32, READ_ONCE(withheld->total),
+				     max(inet_csk_reqsk_queue_len(sk), 0));
+		law.withheld_max = QUARTER(backlog);
+	}
+	if (class->max_wait_effective != SYNQ_WAIT_NONE)
+		law.max_wait_ns = (u64)class->max_wait_effective *
+				  NSEC_PER_MSEC;
+	switch (synq_law(&law)) {
+	case SYNQ_LAW_ADMIT:
+		break;
+	case SYNQ_LAW_FULL:
+		return SYNQ_VERDICT_QUEUE_REFUSE;
+	case SYNQ_LAW_LATE:
+		return SYNQ_VERDICT_WAIT_REFUSE;
+	}
+	return SYNQ_VERDICT_ADMIT;
+}
+
+/**
+ * synq_admission_begin() - a SYN was let through to the listener
+ * @admission: of the listener
+ * @class: of the SYN
+ *
+ * Context: any
+ */
+void synq_admission_begin(struct synq_admission *admission,
+			  const struct synq_class *class)
+{
+	spin_lock_bh(&admission->lock);
+	synq_flight_begin(&admission->flight[class->slot], &admission->clock,
+			  ktime_get_ns());
+	publish(admission, class->slot);
+	spin_unlock_bh(&admission->lock);
+}
+
+/* Since the SYN-ACK was sent first. */
+static u64 age_of(const struct request_sock *req)
+{
+	s64 age = tcp_clock_us() - tcp_rsk(req)->snt_synack;
+
+	return max_t(s64, age, 0) * NSEC_PER_USEC;
+}
+
+/**
+ * synq_admission_complete() - a connection asked to be promoted, and was
+ * queued or withheld
+ * @admission: of the listener
+ * @class: of the connection
+ * @req: its request
+ * @final: how it asked
+ *
+ * Of a SYN cookie nobody knows when its SYN came: as long ago as handshakes
+ * take.
+ *
+ * Context: any
+ */
+void synq_admission_complete(struct synq_admission *admission,
+			     const struct synq_class *class,
+			     const struct request_sock *req,
+			     enum synq_final final)
+{
+	struct synq_flight_clock *clock = &admission->clock;
+	u64 now = ktime_get_ns(), age = 0;
+
+	spin_lock_bh(&admission->lock);
+	switch (final) {
+	case SYNQ_FINAL_ACK:
+		age = age_of(req);
+		/* After a retransmission it says nothing, as in Karn 1987. */
+		if (!req->num_retrans)
+			synq_flight_clock_add(clock, now, age);
+		break;
+	case SYNQ_FINAL_COOKIE:
+		age = clock->mean_ns;
+		break;
+	case SYNQ_FINAL_FASTOPEN:
+		break;
+	}
+	synq_flight_complete(&admission->flight[class->slot], clock, now, age);
+	publish(admission, class->slot);
+	WRITE_ONCE(admission->handshake_ns, clock->mean_ns);
+	spin_unlock_bh(&admission->lock);
 }
 
 /**
@@ -186,8 +278,6 @@ bool synq_admission_promote(const struct synq_class *class,
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
 	u32 limit = limit_of(class, backlog);
 
-	if (!limit)
-		return true;
 	if (final != SYNQ_FINAL_COOKIE)
 		limit = limit_without_slack(limit, backlog);
 	return READ_ONCE(sk->sk_ack_backlog) < limit;

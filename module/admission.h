@@ -5,28 +5,39 @@
 #ifndef _SYNQ_ADMISSION_H
 #define _SYNQ_ADMISSION_H
 
+#include <linux/spinlock.h>
+#include "acceptq.h"
 #include "conf.h"
+#include "flight.h"
 #include "withheld.h"
 
+struct request_sock;
 struct sock;
 
 /**
- * struct synq_handshakes - how many handshakes of a listener complete
- * @second: that @admitted and @completed belong to
- * @young: half-open requests at its begin
- * @admitted: SYNs
- * @completed: final ACKs, of SYN cookies as well
- * @ratio: completed of 256 resolved, in the second before
+ * struct synq_admission - handshakes under way at one listener
+ * @lock: protects @clock and @flight, and who writes the rest
+ * @clock: how long they take
+ * @flight: by slot of the class
+ * @due_ns: when the slices of @flight advance next
+ * @handshake_ns: mean time that they take, at most 4 s
+ * @open: by slot, handshakes that may complete
+ * @expected: by slot, of those that are expected to
  *
- * Written by any CPU, without a lock; a count lost at the turn of a second
- * does not matter.
+ * @due_ns and what follows may be read without the lock, and be a little old:
+ * on a 32-bit machine @due_ns may even be torn, which advances the slices
+ * once too often.
  */
-struct synq_handshakes {
-	u32 second;
-	u32 young;
-	atomic_t admitted;
-	atomic_t completed;
-	u32 ratio;
+struct synq_admission {
+	spinlock_t lock;	/* protects next 2 fields */
+	struct synq_flight_clock clock;
+	struct synq_flight flight[SYNQ_SLOTS];
+
+	/* read on every SYN */
+	u64 due_ns;
+	u32 handshake_ns;
+	u32 open[SYNQ_SLOTS];
+	u32 expected[SYNQ_SLOTS];
 };
 
 /**
@@ -41,15 +52,19 @@ enum synq_final {
 	SYNQ_FINAL_FASTOPEN,
 };
 
-void synq_handshakes_init(struct synq_handshakes *handshakes);
-void synq_handshakes_admit(struct synq_handshakes *handshakes,
-			   const struct sock *sk);
-void synq_handshakes_complete(struct synq_handshakes *handshakes,
-			      const struct sock *sk);
-
-bool synq_admission_syn(const struct synq_class *class, const struct sock *sk,
-			const struct synq_withheld *withheld,
-			const struct synq_handshakes *handshakes);
+void synq_admission_init(struct synq_admission *admission);
+enum synq_verdict synq_admission_syn(struct synq_admission *admission,
+				     const struct synq_conf *conf,
+				     const struct synq_class *class,
+				     const struct sock *sk,
+				     const struct synq_acceptq *queue,
+				     const struct synq_withheld *withheld);
+void synq_admission_begin(struct synq_admission *admission,
+			  const struct synq_class *class);
+void synq_admission_complete(struct synq_admission *admission,
+			     const struct synq_class *class,
+			     const struct request_sock *req,
+			     enum synq_final final);
 bool synq_admission_promote(const struct synq_class *class,
 			    const struct sock *sk, enum synq_final final);
 

@@ -57,9 +57,6 @@ bool synq_gate(struct synq_record *record, const struct synq_class *class,
 {
 	struct synq_port *port = record->counters;
 
-	if (final != SYNQ_FINAL_ACK ||
-	    !synq_withheld_has(&record->withheld, req))
-		synq_handshakes_complete(&record->handshakes, sk);
 	if (synq_admission_promote(class, sk, final) || is_mp_join(skb))
 		return true;
 	if (READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow)) {
@@ -68,7 +65,10 @@ bool synq_gate(struct synq_record *record, const struct synq_class *class,
 	}
 	switch (final) {
 	case SYNQ_FINAL_ACK:
-		synq_withheld_add(&record->withheld, port, class->slot, req);
+		if (synq_withheld_add(&record->withheld, port, class->slot,
+				      req))
+			synq_admission_complete(&record->admission, class,
+						req, final);
 		break;
 	case SYNQ_FINAL_COOKIE:
 		synq_count(port, class->slot, SYNQ_COUNT_COOKIE_REFUSED);

@@ -173,6 +173,7 @@ static struct sock *synq_syn_recv_sock(const struct sock *sk,
 				       SYNQ_SYN_RECV_REST_DECL)
 {
 	const struct inet_connection_sock_af_ops *original;
+	enum synq_final final = final_of(dst, req_unhash);
 	const struct synq_class *class = NULL;
 	const struct synq_conf *conf;
 	struct synq_record *record;
@@ -194,8 +195,7 @@ static struct sock *synq_syn_recv_sock(const struct sock *sk,
 	conf = conf_of(record);
 	if (conf) {
 		class = synq_classify_request(conf, sk, req);
-		if (!synq_gate(record, class, sk, skb, req,
-			       final_of(dst, req_unhash))) {
+		if (!synq_gate(record, class, sk, skb, req, final)) {
 			child = refuse(sk, dst);
 			goto out;
 		}
@@ -209,8 +209,12 @@ static struct sock *synq_syn_recv_sock(const struct sock *sk,
 	if (READ_ONCE(inet_csk(sk)->icsk_af_ops) != &record->ops->copy &&
 	    !READ_ONCE(record->leaving))
 		pin(record);
-	if (child && *own_req && class)
+	if (child && *own_req && class) {
 		synq_count(record->counters, class->slot, SYNQ_COUNT_PROMOTED);
+		if (!claim)
+			synq_admission_complete(&record->admission, class, req,
+						final);
+	}
 	if (claim && class)
 		synq_withheld_settle(&record->withheld, record->counters,
 				     class->slot, req, claim,

@@ -27,7 +27,7 @@ struct synq_ops;
  * @leaving: a detach has begun: pass everything through
  * @pinned: another owner sits on top; holds a reference to the module
  * @acceptq: protected by the queue's rskq_lock
- * @handshakes: of any CPU
+ * @admission: has a lock of its own
  * @withheld: has a lock of its own
  */
 struct synq_record {
@@ -47,7 +47,7 @@ struct synq_record {
 	struct synq_acceptq acceptq ____cacheline_aligned_in_smp;
 
 	/* written on each SYN and each final ACK */
-	struct synq_handshakes handshakes;
+	struct synq_admission admission;
 
 	/* written while overloaded */
 	struct synq_withheld withheld;

@@ -118,6 +118,7 @@ static struct sock *find_listener(struct net *net, const struct segment *seg)
 }
 
 static enum synq_verdict decide(struct synq_net *sn,
+				const struct synq_conf *conf,
 				const struct synq_class *class,
 				const struct sock *sk,
 				struct synq_record *record)
@@ -130,11 +131,8 @@ static enum synq_verdict decide(struct synq_net *sn,
 			SYNQ_VERDICT_EXCESS_PASS : SYNQ_VERDICT_EXCESS_DROP;
 	if (!record)
 		return SYNQ_VERDICT_ADMIT;
-	if (!synq_admission_syn(class, sk, &record->withheld,
-				&record->handshakes))
-		return SYNQ_VERDICT_QUEUE_REFUSE;
-	synq_handshakes_admit(&record->handshakes, sk);
-	return SYNQ_VERDICT_ADMIT;
+	return synq_admission_syn(&record->admission, conf, class, sk,
+				  &record->acceptq, &record->withheld);
 }
 
 static void set_mark(const struct synq_conf *conf, struct sk_buff *skb,
@@ -177,6 +175,8 @@ static unsigned int judge(struct synq_net *sn, const struct synq_conf *conf,
 {
 	const struct synq_class *class;
 	struct synq_record *record;
+	enum synq_verdict verdict;
+	unsigned int outcome;
 	struct sock *sk;
 
 	if (!is_for_this_host(sn->net, skb->dev, seg) ||
@@ -192,7 +192,11 @@ static unsigned int judge(struct synq_net *sn, const struct synq_conf *conf,
 		synq_record_want(sn, sk);
 	class = synq_classify(conf, &seg->client, NULL);
 	synq_count(port, class->slot, SYNQ_COUNT_SEEN);
-	return carry_out(decide(sn, class, sk, record), conf, port, class, skb);
+	verdict = decide(sn, conf, class, sk, record);
+	outcome = carry_out(verdict, conf, port, class, skb);
+	if (record && outcome == NF_ACCEPT)
+		synq_admission_begin(&record->admission, class);
+	return outcome;
 }
 
 /*

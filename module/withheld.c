@@ -100,11 +100,13 @@ void synq_withheld_clear(struct synq_withheld *withheld,
  * Counts a request once, however often it is withheld.
  *
  * Context: any
+ * Return: true if it was counted
  */
-void synq_withheld_add(struct synq_withheld *withheld, struct synq_port *port,
+bool synq_withheld_add(struct synq_withheld *withheld, struct synq_port *port,
 		       u8 slot, struct request_sock *req)
 {
 	atomic64_t *word = &inet_rsk(req)->ir_cookie;
+	bool counted = false;
 	u16 *pending;
 	u64 tag;
 
@@ -120,23 +122,10 @@ void synq_withheld_add(struct synq_withheld *withheld, struct synq_port *port,
 	(*pending)++;
 	WRITE_ONCE(withheld->total, withheld->total + 1);
 	synq_count(port, slot, SYNQ_COUNT_WITHHELD);
+	counted = true;
 out:
 	spin_unlock_bh(&withheld->lock);
-}
-
-/**
- * synq_withheld_has() - was a request put off before?
- * @withheld: account of the listener
- * @req: in the SYN queue
- *
- * Context: any
- * Return: true if so
- */
-bool synq_withheld_has(const struct synq_withheld *withheld,
-		       const struct request_sock *req)
-{
-	return synq_tag_is(atomic64_read(&inet_rsk(req)->ir_cookie),
-			   READ_ONCE(withheld->id));
+	return counted;
 }
 
 /**

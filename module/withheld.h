@@ -32,10 +32,8 @@ struct synq_withheld {
 void synq_withheld_init(struct synq_withheld *withheld);
 void synq_withheld_clear(struct synq_withheld *withheld,
 			 struct synq_port *port);
-void synq_withheld_add(struct synq_withheld *withheld, struct synq_port *port,
+bool synq_withheld_add(struct synq_withheld *withheld, struct synq_port *port,
 		       u8 slot, struct request_sock *req);
-bool synq_withheld_has(const struct synq_withheld *withheld,
-		       const struct request_sock *req);
 u64 synq_withheld_claim(const struct synq_withheld *withheld,
 			struct request_sock *req);
 void synq_withheld_settle(struct synq_withheld *withheld,

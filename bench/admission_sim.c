@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Simulation of admission in front of one accept queue, with the very code that
+ * the kernel runs: drain.c, flight.c and law.c of the module.
+ *
+ *	admission_sim [--check]		a table; or fail if a bound is broken
+ *
+ * Clients send a SYN again at 1, 2, 3, 4, 5 and 7 s, as current Linux does, and
+ * give up at their deadline of 5 s: the server works for those who have left as
+ * for all others.  One round trip from SYN to promotion.  A withheld promotion
+ * is tried again 0.2, 0.4, 0.8 ... s later.  Ordinary clients, a few preferred
+ * ones that are served first, and spoofed SYNs inside the ordinary prefix.
+ *
+ * Laws: stock (a full queue drops SYNs and final ACKs), gate (the reserve alone,
+ * at the final ACK) and synq.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../module/drain.h"
+#include "../module/flight.h"
+#include "../module/law.h"
+
+#define DEADLINE	5.0	/* s */
+#define RAMP		5.0	/* s, not looked at */
+#define SPOOFED		(-1)	/* client number */
+
+static const double again[] = { 0, 1, 2, 3, 4, 5, 7 };
+
+enum law { STOCK, GATE, SYNQ, LAWS };
+
+static const char * const law_names[] = { "stock", "gate", "synq" };
+
+struct scenario {
+	const char *name;
+	double ordinary;	/* connections/second */
+	double preferred;
+	double spoofed;		/* SYNs/second */
+	double rtt;		/* s */
+	double jitter;		/* of it, 0..1 */
+	unsigned int backlog;
+	unsigned int workers;
+	double capacity[3];	/* connections/second, by third of the time */
+	double seconds;
+	double max_wait;	/* s */
+	/* what must hold with synq */
+	double goodput_min;	/* of what could be served */
+	double refused_max;	/* of ordinary SYNs */
+	double withheld_max;	/* of ordinary promotions */
+};
+
+enum what { ARRIVE, SYN, ACK, DEPART };
+
+struct event {
+	double at;
+	unsigned int order;
+	enum what what;
+	int client;
+	unsigned int n;		/* of the try */
+};
+
+struct client {
+	double born;
+	bool preferred;
+	double synced;		/* when the SYN was let through */
+};
+
+struct run {
+	const struct scenario *s;
+	enum law law;
+	double now;
+	struct event *heap;
+	unsigned int events, room, order;
+	struct client *client;
+	unsigned int clients, client_room;
+	int *queue[2];		/* client numbers: preferred, ordinary */
+	unsigned int head[2], tail[2];
+	unsigned int busy;
+
+	struct synq_drain drain;
+	struct synq_flight_clock clock;
+	struct synq_flight flight[2];
+	unsigned int departed;	/* since the last sample */
+	unsigned int withheld;
+
+	/* figures */
+	unsigned int in_time, wasted, promoted, put_off, expired;
+	unsigned int syns, refused, preferred, preferred_in_time;
+	double *latency;	/* of the preferred */
+	double wait_max;	/* of the ordinary, in the queue */
+	double idle;
+};
+
+static double uniform(void)
+{
+	static unsigned long long state = 88172645463325252ULL;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (double)(state >> 11) / (1ULL << 53);
+}
+
+static double gap(double rate)
+{
+	return -log(1 - uniform()) / rate;
+}
+
+static void *grow(void *p, unsigned int n, unsigned int *room, size_t size)
+{
+	if (n < *room)
+		return p;
+	*room = *room ? 2 * *room : 1024;
+	p = realloc(p, *room * size);
+	if (!p)
+		abort();
+	return p;
+}
+
+static bool before(const struct event *a, const struct event *b)
+{
+	return a->at < b->at || (a->at == b->at && a->order < b->order);
+}
+
+static void swap(struct event *a, struct event *b)
+{
+	struct event t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+static void at(struct run *r, double when, enum what what, int client,
+	       unsigned int n)
+{
+	unsigned int i = r->events;
+
+	r->heap = grow(r->heap, r->events, &r->room, sizeof(*r->heap));
+	r->heap[r->events++] = (struct event){ when, r->order++, what, client, n };
+	for (; i && before(&r->heap[i], &r->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		swap(&r->heap[i], &r->heap[(i - 1) / 2]);
+}
+
+static struct event next(struct run *r)
+{
+	struct event e = r->heap[0];
+	unsigned int i = 0, least;
+
+	r->heap[0] = r->heap[--r->events];
+	for (;;) {
+		least = i;
+		for (unsigned int c = 2 * i + 1; c <= 2 * i + 2; c++)
+			if (c < r->events && before(&r->heap[c], &r->heap[least]))
+				least = c;
+		if (least == i)
+			return e;
+		swap(&r->heap[i], &r->heap[least]);
+		i = least;
+	}
+}
+
+static double capacity(const struct run *r)
+{
+	unsigned int third = r->now * 3 / r->s->seconds;
+
+	return r->s->capacity[third < 3 ? third : 2];
+}
+
+static unsigned int queued(const struct run *r)
+{
+	return r->tail[0] - r->head[0] + r->tail[1] - r->head[1];
+}
+
+static u64 ns(double s)
+{
+	return 1e9 * (s + 1000);
+}
+
+/* Up to which the ordinary are promoted: as admission.c, with two CPUs. */
+static unsigned int limit(const struct run *r)
+{
+	unsigned int backlog = r->s->backlog, reserve = backlog / 4;
+
+	if (r->law == STOCK)
+		return backlog + 1;
+	if (!reserve)
+		reserve = 1;
+	backlog -= reserve + (backlog / 16 ? 1 : 0);
+	return backlog ? backlog : 1;
+}
+
+static bool admit(struct run *r, const struct client *c)
+{
+	struct synq_law law = { .limit = limit(r) };
+	unsigned int i, expected[2];
+
+	if (r->law == STOCK)
+		return queued(r) < law.limit;
+	if (r->law == GATE || (c && c->preferred))
+		return true;
+	for (i = 0; i < 2; i++) {
+		synq_flight_advance(&r->flight[i], &r->clock, ns(r->now));
+		expected[i] = synq_flight_open(&r->flight[i]);
+		law.open += expected[i];
+		expected[i] = (u64)expected[i] *
+			synq_flight_ratio(&r->flight[i]) / SYNQ_FLIGHT_ONE;
+		law.expected += expected[i];
+	}
+	law.limit -= r->s->backlog / 16;
+	law.queued = queued(r);
+	law.ahead = law.queued + law.expected;
+	law.withheld = r->withheld;
+	law.withheld_max = r->s->backlog / 4 ? r->s->backlog / 4 : 1;
+	law.max_wait_ns = 1e9 * r->s->max_wait;
+	law.interval_ns = r->drain.interval_ns;
+	law.handshake_ns = r->clock.mean_ns;
+	return synq_law(&law) == SYNQ_LAW_ADMIT;
+}
+
+static void serve(struct run *r)
+{
+	const struct scenario *s = r->s;
+
+	while (r->busy < s->workers && queued(r)) {
+		unsigned int kind = r->head[0] == r->tail[0];
+		int client = r->queue[kind][r->head[kind]++];
+
+		r->departed++;
+		r->busy++;
+		at(r, r->now + s->workers / capacity(r), DEPART, client, 0);
+	}
+}
+
+static void arrive(struct run *r, int kind, double rate)
+{
+	if (r->now >= r->s->seconds)
+		return;
+	at(r, r->now + gap(rate), ARRIVE, kind, 0);
+	if (kind == 2) {
+		r->syns++;
+		if (admit(r, NULL)) {
+			if (r->law == SYNQ)
+				synq_flight_begin(&r->flight[1], &r->clock,
+						  ns(r->now));
+		}
+		return;
+	}
+	r->client = grow(r->client, r->clients, &r->client_room,
+			 sizeof(*r->client));
+	r->client[r->clients] = (struct client){ .born = r->now,
+						 .preferred = !kind };
+	r->preferred += !kind;
+	at(r, r->now, SYN, r->clients++, 0);
+}
+
+static void syn(struct run *r, const struct event *e)
+{
+	struct client *c = &r->client[e->client];
+	double rtt = r->s->rtt * (1 + r->s->jitter * (2 * uniform() - 1));
+
+	if (r->now - c->born >= DEADLINE)
+		return;
+	r->syns++;
+	if (admit(r, c)) {
+		c->synced = r->now;
+		synq_flight_begin(&r->flight[!c->preferred], &r->clock,
+				  ns(r->now));
+		at(r, r->now + rtt, ACK, e->client, 0);
+		return;
+	}
+	r->refused++;
+	if (e->n + 1 < sizeof(again) / sizeof(again[0]))
+		at(r, c->born + again[e->n + 1], SYN, e->client, e->n + 1);
+}
+
+static void ack(struct run *r, const struct event *e)
+{
+	struct client *c = &r->client[e->client];
+	unsigned int kind = !c->preferred;
+	double age = r->now - c->synced;
+
+	if (!e->n) {
+		synq_flight_complete(&r->flight[kind], &r->clock, ns(r->now),
+				     1e9 * age);
+		synq_flight_clock_add(&r->clock, ns(r->now), 1e9 * age);
+	}
+	if (r->now - c->born >= DEADLINE && e->n) {
+		r->expired++;
+		r->withheld--;
+		return;
+	}
+	if (queued(r) >= (kind ? limit(r) : r->s->backlog + 1)) {
+		r->put_off += !e->n;
+		r->withheld += !e->n;
+		at(r, r->now + 0.2 * (1 << e->n), ACK, e->client, e->n + 1);
+		return;
+	}
+	r->withheld -= !!e->n;
+	r->promoted++;
+	synq_drain_sample(&r->drain, ns(r->now), queued(r), r->departed);
+	r->departed = 0;
+	r->queue[kind][r->tail[kind]++] = e->client;
+	serve(r);
+}
+
+static void depart(struct run *r, const struct event *e)
+{
+	struct client *c = &r->client[e->client];
+	double latency = r->now - c->born;
+	bool in_time = latency <= DEADLINE;
+
+	r->busy--;
+	r->wasted += !in_time;
+	if (r->now >= RAMP && r->now < r->s->seconds)
+		r->in_time += in_time;
+	if (c->preferred) {
+		if (in_time)
+			r->latency[r->preferred_in_time] = latency;
+		r->preferred_in_time += in_time;
+	} else if (r->now >= RAMP && r->now - c->synced > r->wait_max) {
+		r->wait_max = r->now - c->synced;
+	}
+	serve(r);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void simulate(struct run *r)
+{
+	const struct scenario *s = r->s;
+	const double rate[] = { s->preferred, s->ordinary, s->spoofed };
+	unsigned int most = (s->ordinary + s->preferred) * s->seconds * 2 + 1000;
+	int kind;
+
+	for (kind = 0; kind < 2; kind++)
+		r->queue[kind] = calloc(most, sizeof(int));
+	r->latency = calloc(most, sizeof(double));
+	synq_flight_clock_init(&r->clock, ns(0));
+	for (kind = 0; kind < 3; kind++)
+		if (rate[kind] > 0)
+			at(r, gap(rate[kind]), ARRIVE, kind, 0);
+	while (r->events) {
+		struct event e = next(r);
+
+		r->now = e.at;
+		switch (e.what) {
+		case ARRIVE:
+			arrive(r, e.client, rate[e.client]);
+			break;
+		case SYN:
+			syn(r, &e);
+			break;
+		case ACK:
+			ack(r, &e);
+			break;
+		case DEPART:
+			depart(r, &e);
+			break;
+		}
+	}
+}
+
+static void release(struct run *r)
+{
+	free(r->heap);
+	free(r->client);
+	free(r->queue[0]);
+	free(r->queue[1]);
+	free(r->latency);
+}
+
+/* Connections/second that could have been served in time, after the ramp. */
+static double possible(const struct scenario *s)
+{
+	double third = s->seconds / 3, sum = 0, from, load;
+	unsigned int i;
+
+	load = s->ordinary + s->preferred;
+	for (i = 0; i < 3; i++) {
+		from = i * third > RAMP ? i * third : RAMP;
+		if ((i + 1) * third > from)
+			sum += ((i + 1) * third - from) *
+			       (load < s->capacity[i] ? load : s->capacity[i]);
+	}
+	return sum / (s->seconds - RAMP);
+}
+
+static bool one(const struct scenario *s, enum law law, bool check)
+{
+	struct run r = { .s = s, .law = law };
+	double goodput, share, refused, put_off, p99;
+	bool ok;
+
+	simulate(&r);
+	goodput = r.in_time / (s->seconds - RAMP);
+	share = goodput / possible(s);
+	refused = (double)r.refused / (r.syns ? r.syns : 1);
+	put_off = (double)r.put_off / (r.promoted ? r.promoted : 1);
+	qsort(r.latency, r.preferred_in_time, sizeof(double), by_size);
+	p99 = r.preferred_in_time ?
+		r.latency[(unsigned int)(r.preferred_in_time * .99)] : 0;
+	ok = law != SYNQ || (share >= s->goodput_min &&
+			     refused <= s->refused_max &&
+			     put_off <= s->withheld_max);
+	if (!check || !ok)
+		printf("%s%-34s %-5s goodput %6.1f/s %5.1f %% refused %5.1f %% "
+		       "withheld %6.3f %% expired %u wasted %u wait %4.2f s "
+		       "preferred %u of %u p99 %4.0f ms\n",
+		       check ? "# " : "", s->name, law_names[law], goodput,
+		       100 * share, 100 * refused, 100 * put_off, r.expired,
+		       r.wasted, r.wait_max, r.preferred_in_time, r.preferred,
+		       1e3 * p99);
+	release(&r);
+	return ok;
+}
+
+#define BASE .ordinary = 400, .preferred = 5, .rtt = .02, .backlog = 128, \
+	.workers = 1, .capacity = { 100, 100, 100 }, .seconds = 45, \
+	.max_wait = .3, .goodput_min = .95, .refused_max = 1, \
+	.withheld_max = .002
+
+#pragma GCC diagnostic ignored "-Woverride-init"
+
+static const struct scenario scenarios[] = {
+	{ BASE, .name = "base: 4x, RTT 20 ms, backlog 128" },
+	{ BASE, .name = "1.5x", .ordinary = 150 },
+	{ BASE, .name = "0.5x", .ordinary = 50, .refused_max = 0 },
+	{ BASE, .name = "0.9x", .ordinary = 85, .refused_max = .01 },
+	{ BASE, .name = "RTT 200 ms", .rtt = .2 },
+	{ BASE, .name = "RTT 200 ms, 0.5x", .rtt = .2, .ordinary = 50,
+	  .refused_max = 0 },
+	{ BASE, .name = "RTT 0.2 ms", .rtt = .0002 },
+	{ BASE, .name = "RTT 100 +- 90 ms", .rtt = .1, .jitter = .9 },
+	{ BASE, .name = "backlog 16", .backlog = 16 },
+	{ BASE, .name = "backlog 16, RTT 200 ms", .backlog = 16, .rtt = .2,
+	  .goodput_min = .6, .withheld_max = .2 },
+	{ BASE, .name = "backlog 511", .backlog = 511 },
+	{ BASE, .name = "backlog 4096", .backlog = 4096 },
+	{ BASE, .name = "backlog 65535", .backlog = 65535 },
+	{ BASE, .name = "4 workers", .workers = 4 },
+	{ BASE, .name = "32 workers, 1 s each", .workers = 32,
+	  .capacity = { 32, 32, 32 }, .goodput_min = .85 },
+	{ BASE, .name = "2/s, backlog 511", .capacity = { 2, 2, 2 },
+	  .ordinary = 8, .preferred = .1, .backlog = 511, .seconds = 200,
+	  .goodput_min = .85 },
+	{ BASE, .name = "spoofed 10x", .spoofed = 1000 },
+	{ BASE, .name = "spoofed 10x, RTT 200 ms", .spoofed = 1000, .rtt = .2 },
+	{ BASE, .name = "spoofed 10x, 0.5x", .spoofed = 1000, .ordinary = 50 },
+	{ BASE, .name = "spoofed 100x", .spoofed = 10000 },
+	{ BASE, .name = "capacity halved, doubled",
+	  .capacity = { 100, 50, 200 } },
+	{ BASE, .name = "the same, backlog 4096", .backlog = 4096,
+	  .capacity = { 100, 50, 200 } },
+	{ BASE, .name = "the same, RTT 200 ms", .rtt = .2,
+	  .capacity = { 100, 50, 200 } },
+};
+
+int main(int argc, char **argv)
+{
+	bool check = argc > 1 && !strcmp(argv[1], "--check");
+	unsigned int n = sizeof(scenarios) / sizeof(scenarios[0]), i, failed = 0;
+	unsigned int law;
+
+	if (check)
+		printf("KTAP version 1\n1..%u\n", n);
+	for (i = 0; i < n; i++) {
+		bool ok = true;
+
+		for (law = check ? SYNQ : STOCK; law < LAWS; law++)
+			ok = one(&scenarios[i], law, check) && ok;
+		if (check)
+			printf("%s %u - %s\n", ok ? "ok" : "not ok", i + 1,
+			       scenarios[i].name);
+		failed += !ok;
+	}
+	return check && failed;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The drain rate of an accept queue: how fast the server takes connections out
+ * while there are some.  An idle server says nothing about what it could do, so
+ * only time in which the queue is never empty counts.
+ *
+ * A sample is taken at every append.  Between two appends a queue only shrinks:
+ * if it was not empty before the second, it was not in between, and the time
+ * counts.  A run of such samples is a span.
+ *
+ * A short span is misleading.  Whether the queue is still not empty at the next
+ * append depends on how fast the server was: short spans are those in which it
+ * was slow, and a server that never lets anybody wait has nothing but short
+ * ones.  So a span counts from SPAN_MIN departures on.  Before, from the first
+ * departure, it says that the server is hardly faster than one more in the time
+ * that has passed: enough to notice one that is very slow.  Without a departure
+ * it says nothing for PAUSE_NS, since servers pause; then, that it has stopped.
+ *
+ * What counts goes into a window, closed after WINDOW_NS and SPAN_MIN
+ * departures; the estimate is over the present window and the one before.  It
+ * follows a change of the server's capacity in two windows: half a second, or
+ * 16 departures.  After STALE_NS without a span that counts nothing is known.
+ *
+ * It does not decide anything, read a clock or lock: acceptq.c calls it under
+ * the lock of the queue.  Pure.
+ */
+#include <linux/compiler.h>
+#include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+
+#include "drain.h"
+
+#define SPAN_MIN	8			/* departures */
+#define WINDOW_NS	(NSEC_PER_SEC / 4)
+#define PAUSE_NS	(NSEC_PER_SEC)
+#define STALE_NS	(10ULL * NSEC_PER_SEC)
+
+static void add(struct synq_drain_window *to, u64 ns, u64 departed)
+{
+	to->ns += ns;
+	to->departed += departed;
+}
+
+static void add_to_window(struct synq_drain *drain, u64 now_ns, u64 ns,
+			  u64 departed)
+{
+	struct synq_drain_window *present = &drain->window[0];
+
+	if (present->ns >= WINDOW_NS && present->departed >= SPAN_MIN) {
+		drain->window[1] = *present;
+		*present = (struct synq_drain_window){ 0 };
+	}
+	add(present, ns, departed);
+	drain->measured = now_ns;
+}
+
+static void begin_span(struct synq_drain *drain, u64 now_ns)
+{
+	drain->span = (struct synq_drain_window){ 0 };
+	drain->counts = false;
+	if (now_ns - drain->measured > STALE_NS) {
+		drain->window[0] = (struct synq_drain_window){ 0 };
+		drain->window[1] = (struct synq_drain_window){ 0 };
+	}
+}
+
+static u32 estimate(const struct synq_drain *drain)
+{
+	const struct synq_drain_window *window = drain->window;
+	u64 departed = window[0].departed + window[1].departed;
+	u64 interval = 0;
+
+	if (departed)
+		interval = max_t(u64, 1, div64_u64(window[0].ns + window[1].ns,
+						   departed));
+	if (drain->counts ||
+	    (!drain->span.departed && drain->span.ns < PAUSE_NS))
+		return min_t(u64, interval, U32_MAX);
+	/* The server is hardly faster than this. */
+	interval = max(interval, div64_u64(drain->span.ns,
+					   drain->span.departed + 1));
+	return min_t(u64, interval, U32_MAX);
+}
+
+/**
+ * synq_drain_sample() - a connection was appended to the queue
+ * @drain: of the queue
+ * @now_ns: monotonic clock, ns, not 0
+ * @before: connections that were queued just before
+ * @departed: connections that have left since the last sample
+ *
+ * Context: any; callers exclude each other
+ */
+void synq_drain_sample(struct synq_drain *drain, u64 now_ns, u32 before,
+		       u32 departed)
+{
+	u64 ns = now_ns - drain->last;
+
+	if (!drain->last || !before || now_ns < drain->last) {
+		begin_span(drain, now_ns);
+	} else if (drain->counts) {
+		add_to_window(drain, now_ns, ns, departed);
+	} else {
+		add(&drain->span, ns, departed);
+		if (drain->span.departed >= SPAN_MIN) {
+			drain->counts = true;
+			add_to_window(drain, now_ns, drain->span.ns,
+				      drain->span.departed);
+		}
+	}
+	drain->last = now_ns;
+	/* Pairs with READ_ONCE() in admission.c; no order needed. */
+	WRITE_ONCE(drain->interval_ns, estimate(drain));
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How fast a server takes connections out of its accept queue.  See drain.c.
+ */
+#ifndef _SYNQ_DRAIN_H
+#define _SYNQ_DRAIN_H
+
+#include <linux/types.h>
+
+/**
+ * struct synq_drain_window - departures seen while the queue was never empty
+ * @ns: how long
+ * @departed: how many
+ */
+struct synq_drain_window {
+	u64 ns;
+	u64 departed;
+};
+
+/**
+ * struct synq_drain - the estimate for one queue; all zero at first
+ * @last: time of the last sample, ns; 0: none yet
+ * @span: the present span, in which the queue has never been empty
+ * @measured: time when @window was last added to, ns
+ * @window: the present window, and the one before
+ * @counts: the present span has gone into @window
+ * @interval_ns: from one departure to the next, at most 4 s; 0: nobody knows
+ *
+ * One writer at a time; @interval_ns may be read by anybody.
+ */
+struct synq_drain {
+	u64 last;
+	struct synq_drain_window span;
+	u64 measured;
+	struct synq_drain_window window[2];
+	bool counts;
+	u32 interval_ns;
+};
+
+void synq_drain_sample(struct synq_drain *drain, u64 now_ns, u32 before,
+		       u32 departed);
+
+#endif /* _SYNQ_DRAIN_H */

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Handshakes under way: SYNs let through whose connection has not come yet,
+ * and how many of them will.
+ *
+ * Half-open requests cannot be counted by class from outside the kernel, and
+ * most of them may be a flood's.  So the SYNs let through are counted by the
+ * slice of time in which they came, and each completion is taken out of the
+ * slice of its own SYN.  What is open in the last WINDOW slices may still
+ * complete; what is older is not waited for.  The window is what the retransmission
+ * timer of TCP would be (Jacobson 1988, RFC 6298): the mean time that handshakes
+ * take plus four deviations.  A fixed second would count a flood's SYNs for so
+ * long that they shut everybody out.
+ *
+ * Of those that are open as many are expected as completed of those whose time
+ * is over, out of the last hundred or so: a spoofed flood completes nothing, so
+ * it adds nothing.  Nothing known, all are expected.
+ *
+ * It does not decide anything, read a clock or lock.  Pure.
+ */
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+
+#include "flight.h"
+
+#define WINDOW		8			/* slices waited for, and the present one */
+#define SLICE_MIN_NS	(NSEC_PER_MSEC)
+#define SLICE_MAX_NS	(250ULL * NSEC_PER_MSEC)
+#define MEAN_AT_FIRST	(100ULL * NSEC_PER_MSEC)
+#define MEMORY		128			/* handshakes */
+#define PRIOR		8			/* that would have completed */
+
+static u64 slice_for(const struct synq_flight_clock *clock)
+{
+	u64 window = clock->mean_ns + 4 * clock->deviation_ns;
+
+	return clamp_t(u64, window / WINDOW, SLICE_MIN_NS, SLICE_MAX_NS);
+}
+
+/**
+ * synq_flight_clock_init() - nothing is known yet
+ * @clock: of a listener
+ * @now_ns: monotonic clock, ns
+ *
+ * Context: any
+ */
+void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns)
+{
+	clock->mean_ns = MEAN_AT_FIRST;
+	clock->deviation_ns = MEAN_AT_FIRST / 4;
+	clock->slice_ns = slice_for(clock);
+	clock->epoch_ns = now_ns;
+}
+
+/**
+ * synq_flight_clock_add() - a handshake completed, without retransmission
+ * @clock: of its listener
+ * @now_ns: monotonic clock, ns
+ * @age_ns: since its SYN
+ *
+ * The length of a slice changes only if it is off by more than a third, since
+ * all flights begin their slices anew then.
+ *
+ * Context: any; callers exclude each other, and those of the flights
+ */
+void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
+			   u64 age_ns)
+{
+	u64 deviation, slice;
+
+	age_ns = min_t(u64, age_ns, WINDOW * SLICE_MAX_NS);
+	deviation = age_ns > clock->mean_ns ? age_ns - clock->mean_ns :
+					      clock->mean_ns - age_ns;
+	clock->mean_ns += age_ns / 16;
+	clock->mean_ns -= clock->mean_ns / 16;
+	clock->deviation_ns += deviation / 16;
+	clock->deviation_ns -= clock->deviation_ns / 16;
+	slice = slice_for(clock);
+	if (3 * slice > 4 * clock->slice_ns || 4 * slice < 3 * clock->slice_ns) {
+		clock->slice_ns = slice;
+		clock->epoch_ns = now_ns;
+	}
+}
+
+static unsigned int at(u64 slice)
+{
+	return slice % SYNQ_FLIGHT_SLICES;
+}
+
+/* The time of a slice is over. */
+static void resolve(struct synq_flight *flight, unsigned int i)
+{
+	u32 open = max(flight->open[i], 0);
+
+	flight->resolved += flight->begun[i];
+	flight->completed += flight->begun[i] - min(open, flight->begun[i]);
+	flight->open[i] = 0;
+	flight->begun[i] = 0;
+	while (flight->resolved > 2 * MEMORY) {
+		flight->resolved /= 2;
+		flight->completed /= 2;
+	}
+}
+
+/* Slices of another length: what is open counts as begun just now. */
+static void rebase(struct synq_flight *flight,
+		   const struct synq_flight_clock *clock)
+{
+	s64 open = 0;
+	u32 begun = 0;
+	unsigned int i;
+
+	for (i = 0; i < SYNQ_FLIGHT_SLICES; i++) {
+		open += flight->open[i];
+		begun += flight->begun[i];
+		flight->open[i] = 0;
+		flight->begun[i] = 0;
+	}
+	flight->epoch_ns = clock->epoch_ns;
+	flight->slice = 0;
+	flight->open[0] = open;
+	flight->begun[0] = begun;
+}
+
+static u64 slice_of(const struct synq_flight_clock *clock, u64 ns)
+{
+	return ns > clock->epoch_ns ?
+		div64_u64(ns - clock->epoch_ns, clock->slice_ns) : 0;
+}
+
+/**
+ * synq_flight_advance() - let time pass
+ * @flight: handshakes of a class
+ * @clock: of its listener
+ * @now_ns: monotonic clock, ns
+ *
+ * Context: any; callers exclude each other
+ */
+void synq_flight_advance(struct synq_flight *flight,
+			 const struct synq_flight_clock *clock, u64 now_ns)
+{
+	u64 now;
+	u32 steps;
+
+	if (flight->epoch_ns != clock->epoch_ns)
+		rebase(flight, clock);
+	now = slice_of(clock, now_ns);
+	if (now <= flight->slice)
+		return;
+	steps = min_t(u64, now - flight->slice, SYNQ_FLIGHT_SLICES);
+	while (steps)
+		resolve(flight, at(now - --steps));
+	flight->slice = now;
+}
+
+/**
+ * synq_flight_begin() - a SYN was let through
+ * @flight: handshakes of its class
+ * @clock: of its listener
+ * @now_ns: monotonic clock, ns
+ *
+ * Context: any; callers exclude each other
+ */
+void synq_flight_begin(struct synq_flight *flight,
+		       const struct synq_flight_clock *clock, u64 now_ns)
+{
+	synq_flight_advance(flight, clock, now_ns);
+	flight->open[at(flight->slice)]++;
+	flight->begun[at(flight->slice)]++;
+}
+
+/**
+ * synq_flight_complete() - the connection of a SYN wants to be promoted
+ * @flight: handshakes of its class
+ * @clock: of its listener
+ * @now_ns: monotonic clock, ns
+ * @age_ns: since its SYN
+ *
+ * One that comes after its slice has been resolved is not counted: it was
+ * given up, and says nothing about the present.
+ *
+ * Context: any; callers exclude each other
+ */
+void synq_flight_complete(struct synq_flight *flight,
+			  const struct synq_flight_clock *clock, u64 now_ns,
+			  u64 age_ns)
+{
+	u64 slice;
+
+	synq_flight_advance(flight, clock, now_ns);
+	slice = age_ns < now_ns ? slice_of(clock, now_ns - age_ns) : 0;
+	if (slice + SYNQ_FLIGHT_SLICES > flight->slice)
+		flight->open[at(slice)]--;
+}
+
+/**
+ * synq_flight_open() - handshakes that may still complete
+ * @flight: advanced
+ *
+ * Context: any; callers exclude each other
+ * Return: number
+ */
+u32 synq_flight_open(const struct synq_flight *flight)
+{
+	s64 open = 0;
+	unsigned int i;
+
+	for (i = 0; i <= WINDOW && i <= flight->slice; i++)
+		open += flight->open[at(flight->slice - i)];
+	return max_t(s64, open, 0);
+}
+
+/**
+ * synq_flight_ratio() - how many of them will complete
+ * @flight: advanced
+ *
+ * Context: any; callers exclude each other
+ * Return: of SYNQ_FLIGHT_ONE
+ */
+u32 synq_flight_ratio(const struct synq_flight *flight)
+{
+	return (flight->completed + PRIOR) * SYNQ_FLIGHT_ONE /
+	       (flight->resolved + PRIOR);
+}

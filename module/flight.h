@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Handshakes under way, and how many of them will complete.  See flight.c.
+ */
+#ifndef _SYNQ_FLIGHT_H
+#define _SYNQ_FLIGHT_H
+
+#include <linux/types.h>
+
+#define SYNQ_FLIGHT_SLICES	16
+#define SYNQ_FLIGHT_ONE		256	/* fractional part of an expectation */
+
+/**
+ * struct synq_flight_clock - how long the handshakes of a listener take
+ * @mean_ns: smoothed time from SYN to promotion
+ * @deviation_ns: smoothed mean deviation of it
+ * @slice_ns: an eighth of the time in which a handshake can be expected to
+ *	complete
+ * @epoch_ns: begin of slice 0
+ */
+struct synq_flight_clock {
+	u64 mean_ns;
+	u64 deviation_ns;
+	u64 slice_ns;
+	u64 epoch_ns;
+};
+
+/**
+ * struct synq_flight - handshakes of one class at one listener
+ * @epoch_ns: of the clock when the slices were filled
+ * @slice: number of the present slice
+ * @open: handshakes begun in a slice that have not completed; may be off by
+ *	one between neighbours, hence below zero
+ * @begun: handshakes begun in a slice
+ * @resolved: handshakes whose time is over, halved now and then
+ * @completed: of those, completed
+ */
+struct synq_flight {
+	u64 epoch_ns;
+	u64 slice;
+	s32 open[SYNQ_FLIGHT_SLICES];
+	u32 begun[SYNQ_FLIGHT_SLICES];
+	u32 resolved;
+	u32 completed;
+};
+
+void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns);
+void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
+			   u64 age_ns);
+
+void synq_flight_begin(struct synq_flight *flight,
+		       const struct synq_flight_clock *clock, u64 now_ns);
+void synq_flight_complete(struct synq_flight *flight,
+			  const struct synq_flight_clock *clock, u64 now_ns,
+			  u64 age_ns);
+void synq_flight_advance(struct synq_flight *flight,
+			 const struct synq_flight_clock *clock, u64 now_ns);
+u32 synq_flight_open(const struct synq_flight *flight);
+u32 synq_flight_ratio(const struct synq_flight *flight);
+
+#endif /* _SYNQ_FLIGHT_H */

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of flight.c, in user space.  Run by "make -C module/test check".
+ *
+ * The slow obvious twin keeps every handshake in a list with the times of its
+ * begin and end.
+ */
+#include <linux/math64.h>
+#include <linux/time64.h>
+#include <linux/types.h>
+#include <string.h>
+
+#include "flight.h"
+#include "test/tap.h"
+
+#define MS	((u64)NSEC_PER_MSEC)
+#define MANY	4000
+
+struct handshake {
+	u64 begun;
+	u64 ends;		/* 0: never */
+	bool ended;
+};
+
+struct twin {
+	struct synq_flight flight;
+	struct synq_flight_clock clock;
+	struct handshake list[MANY];
+	unsigned int n;
+	u64 now;
+};
+
+static struct twin twin;
+
+static void begin(u64 now)
+{
+	memset(&twin, 0, sizeof(twin));
+	twin.now = now;
+	synq_flight_clock_init(&twin.clock, now);
+}
+
+/* One more, that takes @takes; 0: it never completes */
+static void add(u64 takes)
+{
+	struct handshake *h = &twin.list[twin.n++];
+
+	*h = (struct handshake){ twin.now, takes ? twin.now + takes : 0, false };
+	synq_flight_begin(&twin.flight, &twin.clock, twin.now);
+}
+
+static void pass(u64 until)
+{
+	for (;;) {
+		struct handshake *first = NULL;
+		unsigned int i;
+
+		for (i = 0; i < twin.n; i++) {
+			struct handshake *h = &twin.list[i];
+
+			if (h->ends && !h->ended && h->ends <= until &&
+			    (!first || h->ends < first->ends))
+				first = h;
+		}
+		if (!first)
+			break;
+		first->ended = true;
+		synq_flight_clock_add(&twin.clock, first->ends,
+				      first->ends - first->begun);
+		synq_flight_complete(&twin.flight, &twin.clock, first->ends,
+				     first->ends - first->begun);
+	}
+	twin.now = until;
+	synq_flight_advance(&twin.flight, &twin.clock, twin.now);
+}
+
+/* Not ended, and begun within @window before now. */
+static unsigned int open_within(u64 window)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < twin.n; i++)
+		n += !twin.list[i].ended &&
+		     twin.list[i].begun + window > twin.now;
+	return n;
+}
+
+static bool all_complete(void)
+{
+	static const u64 takes[] = { 1, 20, 100, 200, 800 };
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(takes); i++) {
+		begin(5 * MS);
+		for (n = 0; n < MANY; n++) {
+			pass(twin.now + takes[i] * MS / 30);
+			add(takes[i] * MS);
+			if (n > 400) {
+				u32 is = synq_flight_open(&twin.flight);
+				u32 want = open_within(10000 * MS);
+
+				check(is + 2 >= want && is <= want + 2,
+				      "%u, not %u, at %llu ms", is, want,
+				      takes[i]);
+			}
+		}
+		check(synq_flight_ratio(&twin.flight) >= 254, "ratio %u",
+		      synq_flight_ratio(&twin.flight));
+	}
+	return true;
+}
+
+/* A flood adds nothing once it is known, and is forgotten. */
+static bool spoofed(void)
+{
+	unsigned int n;
+	u32 expected;
+
+	begin(5 * MS);
+	for (n = 0; n < MANY / 2; n++) {
+		pass(twin.now + MS);
+		add(tap_below(11) ? 0 : 20 * MS);
+	}
+	expected = synq_flight_open(&twin.flight) *
+		   synq_flight_ratio(&twin.flight) / SYNQ_FLIGHT_ONE;
+	check(synq_flight_ratio(&twin.flight) < SYNQ_FLIGHT_ONE / 4,
+	      "ratio %u", synq_flight_ratio(&twin.flight));
+	check(expected < 20, "%u expected", expected);
+	for (n = 0; n < MANY / 2; n++) {
+		pass(twin.now + MS);
+		add(20 * MS);
+	}
+	check(synq_flight_ratio(&twin.flight) > SYNQ_FLIGHT_ONE * 9 / 10,
+	      "ratio %u afterwards", synq_flight_ratio(&twin.flight));
+	return true;
+}
+
+/* Few dead handshakes prove nothing: a burst after them is expected. */
+static bool few_dead(void)
+{
+	unsigned int n;
+
+	begin(5 * MS);
+	for (n = 0; n < 8; n++)
+		add(0);
+	pass(twin.now + 5000 * MS);
+	check(synq_flight_open(&twin.flight) == 0, "dead ones are waited for");
+	for (n = 0; n < 50; n++)
+		add(100 * MS);
+	check(synq_flight_open(&twin.flight) == 50, "a burst is open");
+	check(synq_flight_ratio(&twin.flight) >= SYNQ_FLIGHT_ONE / 2,
+	      "ratio %u", synq_flight_ratio(&twin.flight));
+	return true;
+}
+
+static bool idle_for_long(void)
+{
+	begin(5 * MS);
+	add(0);
+	pass(twin.now + 1000000 * MS);
+	check(!synq_flight_open(&twin.flight), "open after 1000 s");
+	add(10 * MS);
+	check(synq_flight_open(&twin.flight) == 1, "one begun");
+	pass(twin.now + 10 * MS);
+	check(!synq_flight_open(&twin.flight), "and completed");
+	return true;
+}
+
+/* Completions that nobody began, ages before the epoch, a clock that goes back. */
+static bool nonsense(void)
+{
+	struct synq_flight flight = { 0 };
+	struct synq_flight_clock clock;
+	unsigned int i;
+
+	synq_flight_clock_init(&clock, 1000 * MS);
+	for (i = 0; i < 100000; i++) {
+		u64 now = tap_random() % (100000 * MS);
+		u64 age = tap_random() % (200000 * MS);
+
+		switch (tap_below(4)) {
+		case 0:
+			synq_flight_begin(&flight, &clock, now);
+			break;
+		case 1:
+			synq_flight_complete(&flight, &clock, now, age);
+			break;
+		case 2:
+			synq_flight_clock_add(&clock, now, age);
+			break;
+		case 3:
+			synq_flight_advance(&flight, &clock, now);
+			break;
+		}
+		check(synq_flight_ratio(&flight) <= SYNQ_FLIGHT_ONE,
+		      "ratio %u", synq_flight_ratio(&flight));
+		check(synq_flight_open(&flight) <= 100000, "open %u",
+		      synq_flight_open(&flight));
+	}
+	return true;
+}
+
+static const struct tap_case cases[] = {
+	{ "all complete: as many are open as the twin says", all_complete },
+	{ "spoofed SYNs", spoofed },
+	{ "few dead handshakes prove nothing", few_dead },
+	{ "idle for long", idle_for_long },
+	{ "nonsense", nonsense },
+};
+
+int main(void)
+{
+	return tap_run(cases, ARRAY_SIZE(cases));
+}

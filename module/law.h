@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The law of admission at the SYN.  See law.c.
+ */
+#ifndef _SYNQ_LAW_H
+#define _SYNQ_LAW_H
+
+#include <linux/types.h>
+
+/**
+ * struct synq_law - what a decision is made from
+ * @limit: connections of any class up to which the class is promoted
+ * @queued: connections of any class in the accept queue
+ * @expected: connections of any class that handshakes under way will bring
+ * @open: handshakes of any class under way that may complete
+ * @withheld: requests that wait at the gate
+ * @withheld_max: as many may
+ * @cap: connections of the class itself that may be queued; 0: no cap
+ * @own: connections of the class itself, queued and expected
+ * @ahead: connections, queued and expected, that will be served before
+ * @max_wait_ns: longest acceptable wait in the accept queue; 0: any
+ * @interval_ns: from one departure to the next; 0: nobody knows
+ * @handshake_ns: mean time from SYN to promotion
+ */
+struct synq_law {
+	u32 limit;
+	u32 queued;
+	u32 expected;
+	u32 open;
+	u32 withheld;
+	u32 withheld_max;
+	u32 cap;
+	u32 own;
+	u32 ahead;
+	u64 max_wait_ns;
+	u64 interval_ns;
+	u64 handshake_ns;
+};
+
+/**
+ * enum synq_law_answer - the decision
+ * @SYNQ_LAW_ADMIT: let through
+ * @SYNQ_LAW_FULL: no room for the class in the queues
+ * @SYNQ_LAW_LATE: it would wait for too long
+ */
+enum synq_law_answer {
+	SYNQ_LAW_ADMIT,
+	SYNQ_LAW_FULL,
+	SYNQ_LAW_LATE,
+};
+
+enum synq_law_answer synq_law(const struct synq_law *law);
+
+#endif /* _SYNQ_LAW_H */

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of law.c, in user space.  Run by "make -C module/test check".
+ * What the law does to a server is shown by bench/admission_sim.c.
+ */
+#include <linux/time64.h>
+#include <linux/types.h>
+
+#include "law.h"
+#include "test/tap.h"
+
+#define MS	((u64)NSEC_PER_MSEC)
+
+/* Backlog 128, a reserve of 32; 100/s; 300 ms; nobody there. */
+static const struct synq_law idle = {
+	.limit = 88, .withheld_max = 32, .max_wait_ns = 300 * MS,
+	.interval_ns = 10 * MS, .handshake_ns = 20 * MS,
+};
+
+static bool is(struct synq_law law, enum synq_law_answer answer)
+{
+	return synq_law(&law) == answer;
+}
+
+#define with(...) ({ struct synq_law l = idle; __VA_ARGS__; l; })
+
+static bool admits(void)
+{
+	check(is(idle, SYNQ_LAW_ADMIT), "an idle server");
+	check(is(with(l.limit = 1), SYNQ_LAW_ADMIT), "the shortest queue");
+	check(is(with(l.limit = ~0U, l.withheld_max = ~0U, l.queued = 1 << 30,
+		      l.open = ~0U, l.expected = 1 << 20, l.max_wait_ns = 0),
+		 SYNQ_LAW_ADMIT), "no limit");
+	return true;
+}
+
+static bool full(void)
+{
+	check(is(with(l.queued = 87, l.interval_ns = 0), SYNQ_LAW_ADMIT),
+	      "one slot left");
+	check(is(with(l.queued = 88, l.interval_ns = 0), SYNQ_LAW_FULL),
+	      "no slot left");
+	check(is(with(l.queued = 40, l.expected = 48, l.interval_ns = 0),
+		 SYNQ_LAW_FULL), "no slot left when all have come");
+	check(is(with(l.queued = 40, l.expected = 49, l.max_wait_ns = 0),
+		 SYNQ_LAW_ADMIT), "the server takes two meanwhile");
+	check(is(with(l.queued = 40, l.expected = 50, l.max_wait_ns = 0),
+		 SYNQ_LAW_FULL), "and not three");
+	return true;
+}
+
+static bool withheld(void)
+{
+	check(is(with(l.withheld = 31), SYNQ_LAW_ADMIT), "a quarter less one");
+	check(is(with(l.withheld = 32), SYNQ_LAW_FULL), "a quarter");
+	check(is(with(l.open = 119), SYNQ_LAW_ADMIT), "may all come");
+	check(is(with(l.open = 120), SYNQ_LAW_FULL), "one too many if all come");
+	check(is(with(l.open = 109, l.withheld = 10), SYNQ_LAW_ADMIT),
+	      "beside those that wait");
+	check(is(with(l.open = 110, l.withheld = 10), SYNQ_LAW_FULL),
+	      "one too many beside those that wait");
+	return true;
+}
+
+static bool cap(void)
+{
+	check(is(with(l.cap = 10, l.own = 9), SYNQ_LAW_ADMIT), "below");
+	check(is(with(l.cap = 10, l.own = 10), SYNQ_LAW_FULL), "reached");
+	return true;
+}
+
+static bool late(void)
+{
+	check(is(with(l.ahead = 31), SYNQ_LAW_ADMIT), "30 and two meanwhile");
+	check(is(with(l.ahead = 32), SYNQ_LAW_LATE), "too late");
+	check(is(with(l.ahead = 32, l.interval_ns = 0), SYNQ_LAW_ADMIT),
+	      "nobody knows how fast the server is");
+	check(is(with(l.ahead = 32, l.max_wait_ns = 0), SYNQ_LAW_ADMIT),
+	      "any wait will do");
+	check(is(with(l.ahead = 2, l.interval_ns = 4000 * MS), SYNQ_LAW_ADMIT),
+	      "a very slow server is kept busy");
+	check(is(with(l.ahead = 3, l.interval_ns = 4000 * MS), SYNQ_LAW_LATE),
+	      "but no more than that");
+	return true;
+}
+
+static const struct tap_case cases[] = {
+	{ "admits", admits },
+	{ "full", full },
+	{ "withheld", withheld },
+	{ "cap", cap },
+	{ "late", late },
+};
+
+int main(void)
+{
+	return tap_run(cases, ARRAY_SIZE(cases));
+}
