@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Small tables with aligned columns, as wide as their widest cell.  A column
- * in which no row has more to say than "-" is left out.
+ * in which no row has more to say than "-" is left out.  What does not fit goes
+ * on in a further table, with the left columns in front again.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 
 #include "print.h"
 
-#define COLUMNS_MAX	16
+#define COLUMNS_MAX	24
+#define WIDTH		100
 #define CELL_ROOM	48
 
 /**
@@ -97,6 +99,54 @@ static bool says_nothing(const struct columns *columns, unsigned int column)
 	return true;
 }
 
+/* The first column that fits no more beside those from @from on. */
+static unsigned int fitting(const struct columns *columns, unsigned int from,
+			    const bool *hide)
+{
+	unsigned int width = 0;
+	unsigned int i;
+
+	for (i = 0; i < columns->number; i++) {
+		if (hide[i] || (i >= columns->left && i < from))
+			continue;
+		width += columns->width[i];
+		if (width > WIDTH && i > from)
+			return i;
+		width += 2;
+	}
+	return columns->number;
+}
+
+/* Prints the left columns and those from @from to @to. */
+static void print_part(const struct columns *columns, unsigned int from,
+		       unsigned int to, const bool *hide)
+{
+	const char (*row)[CELL_ROOM] = columns->cell;
+	unsigned int i, j;
+
+	for (i = 0; i < columns->cells; i += columns->number) {
+		const char *blanks = "";
+		int behind = 0;		/* blanks that a line does not end with */
+
+		for (j = 0; j < to; j++) {
+			int width = columns->width[j];
+
+			if (hide[j] || (j >= columns->left && j < from))
+				continue;
+			printf("%*s%s", behind, "", blanks);
+			if (j < columns->left) {
+				printf("%s", row[i + j]);
+				behind = width - strlen(row[i + j]);
+			} else {
+				printf("%*s", width, row[i + j]);
+				behind = 0;
+			}
+			blanks = "  ";
+		}
+		putchar('\n');
+	}
+}
+
 /**
  * columns_print() - print a table and free it
  * @columns: the table
@@ -104,28 +154,18 @@ static bool says_nothing(const struct columns *columns, unsigned int column)
 void columns_print(struct columns *columns)
 {
 	bool hide[COLUMNS_MAX];
-	unsigned int shown = 0;	/* the last column that is */
+	unsigned int from, to;
 	unsigned int i;
 
-	for (i = 0; i < columns->number; i++) {
+	for (i = 0; i < columns->number; i++)
 		hide[i] = says_nothing(columns, i);
-		if (!hide[i])
-			shown = i;
-	}
-	for (i = 0; i < columns->cells; i++) {
-		unsigned int column = i % columns->number;
-		bool last = column == shown;
-		int width = columns->width[column];
-
-		if (hide[column])
-			continue;
-		if (column >= columns->left)
-			printf("%*s", width, columns->cell[i]);
-		else if (last)	/* no blanks at the end of a line */
-			printf("%s", columns->cell[i]);
-		else
-			printf("%-*s", width, columns->cell[i]);
-		fputs(last ? "\n" : "  ", stdout);
+	for (from = columns->left; from < columns->number; from = to) {
+		if (from > columns->left)
+			putchar('\n');
+		to = fitting(columns, from, hide);
+		print_part(columns, from, to, hide);
+		if (columns->cells == columns->number)
+			break;	/* headings without a row: enough of them */
 	}
 	free(columns->cell);
 	free(columns);

@@ -5,8 +5,7 @@
  * In the first table the columns add up to SEEN: what became of the SYNs.  The
  * second is about the connections that came of them, the gate and the accept
  * queue, and each column is a part of another.  Columns in which all is zero
- * are left out, but for those of every SYN; what does not fit a screen goes on
- * in one more table.
+ * are left out, but for those of every SYN.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 #include "print.h"
 
 #define TRIES		10
-#define WIDTH		100	/* of a table */
 
 static const struct counter {
 	unsigned int type;
@@ -262,19 +260,31 @@ static void add_totals(struct stats *stats)
 	}
 }
 
+/* Is there anything to count? */
+static bool any_count(const struct stats *stats, unsigned int counter)
+{
+	unsigned int i;
+
+	for (i = 0; i < stats->rows; i++) {
+		if (stats->row[i].value[counter])
+			return true;
+	}
+	return counter < ALWAYS;
+}
+
 static void print_table(const struct stats *stats, unsigned int from,
-			unsigned int to, const bool *hide)
+			unsigned int to)
 {
 	struct columns *columns = columns_new(2);
 	const struct row *row;
+	bool show[COUNTERS];
 	unsigned int i;
 
-	if (from)
-		putchar('\n');
 	columns_cell(columns, "LISTENER");
 	columns_cell(columns, "CLASS");
 	for (i = from; i < to; i++) {
-		if (!hide[i])
+		show[i] = any_count(stats, i);
+		if (show[i])
 			columns_cell(columns, "%s", counters[i].heading);
 	}
 	columns_row(columns);
@@ -282,67 +292,25 @@ static void print_table(const struct stats *stats, unsigned int from,
 		columns_cell(columns, row->port ? "%u" : "all", row->port);
 		columns_cell(columns, "%s", row->class);
 		for (i = from; i < to; i++) {
-			if (!hide[i])
+			if (show[i])
 				columns_cell(columns, "%llu", row->value[i]);
 		}
 	}
 	columns_print(columns);
 }
 
-/* Characters of a column, and of the blanks before it; 0: it is left out. */
-static unsigned int column_width(const struct stats *stats, unsigned int i)
-{
-	__u64 max = i < ALWAYS;
-	unsigned int width;
-	unsigned int j;
-
-	for (j = 0; j < stats->rows; j++) {
-		if (stats->row[j].value[i] > max)
-			max = stats->row[j].value[i];
-	}
-	if (!max)
-		return 0;
-	width = snprintf(NULL, 0, "%llu", max);
-	if (width < strlen(counters[i].heading))
-		width = strlen(counters[i].heading);
-	return width + 2;
-}
-
-/* Prints counters @from..@to in as many tables as they need. */
-static void print_part(const struct stats *stats, unsigned int from,
-		       unsigned int to)
-{
-	unsigned int left = strlen("LISTENER") + 2 + strlen("CLASS");
-	bool hide[COUNTERS] = { false };
-	unsigned int width;
-	unsigned int i;
-
-	for (i = 0; i < stats->rows; i++) {
-		width = strlen("LISTENER") + 2 + strlen(stats->row[i].class);
-		if (width > left)
-			left = width;
-	}
-	width = left;
-	for (i = from; i < to; i++) {
-		unsigned int more = column_width(stats, i);
-
-		hide[i] = !more;
-		if (width + more > WIDTH) {
-			print_table(stats, from, i, hide);
-			from = i;
-			width = left;
-		}
-		width += more;
-	}
-	if (width > left)
-		print_table(stats, from, to, hide);
-}
-
 static void print_tables(struct stats *stats)
 {
+	unsigned int i = SYN_COUNTERS;
+
 	add_totals(stats);
-	print_part(stats, 0, SYN_COUNTERS);
-	print_part(stats, SYN_COUNTERS, COUNTERS);
+	print_table(stats, 0, SYN_COUNTERS);
+	while (i < COUNTERS && !any_count(stats, i))
+		i++;
+	if (i == COUNTERS)
+		return;
+	putchar('\n');
+	print_table(stats, SYN_COUNTERS, COUNTERS);
 }
 
 static void print_net(const struct stats *stats)
