@@ -67,8 +67,9 @@ is "a refused file is no generation" "$(generation)" "$before"
 
 # --- under load no SYN sees a mixture ---
 # 10.1/16 has a class of its own in both, so nobody is ever in the default.
+# What else it has differs in every respect, so that a mixture would show.
 other() {
-	echo "class add extra priority 1"
+	echo "class add extra priority 1 max-wait 2s weight 3 min-share 10% cap 90%"
 	three_classes | sed 's/10.1.0.0\/16 class gold/10.1.0.0\/16 class extra/'
 }
 sq flush

@@ -15,22 +15,47 @@ status() {
 	echo $?
 }
 
+# Every option, and where it has a range both ends of it.
 full() {
 	cat <<-EOT
+		set enforce off
 		mark mask 0xf0000
-		class add gold priority 0 reserve 30% mark 1
-		class add silver priority 3 rate 500/second mark 2
-		class add normal priority 5 default rate 100/second burst 7 excess pass
-		class add bulk priority 6 rate 10/second burst 3 excess drop reserve 5%
+		class add gold priority 0 reserve 30% mark 1 weight 1000 max-wait none min-share 50%
+		class add silver priority 3 rate 500/second mark 2 cap 100% max-wait 1ms weight 1
+		class add normal priority 5 default rate 100/second burst 7 excess pass max-wait 3600s
+		class add bulk priority 6 rate 10/second burst 3 excess drop reserve 5% cap 1% enforce off
+		class add last priority 15 max-wait 1500ms min-share 25% weight 2 enforce on
 		match add source 10.1.0.0/16 class gold
 		match add source 10.1.2.3/32 class bulk
 		match add source 0.0.0.0/0 class silver
 		match add source fd00:1::/32 class gold
 		match add source ::/0 class silver
 		match add source 2001:db8::7/128 class bulk
-		listener add port 1
-		listener add port $PORT
-		listener add port 65535
+		listener add port 1 order fifo
+		listener add port $PORT enforce off
+		listener add port 65535 order weighted
+	EOT
+}
+
+# The same as "synq save" is to print it.
+canonical() {
+	cat <<-EOT
+		set enforce off
+		mark mask 0x000f0000
+		class add gold priority 0 mark 0x1 weight 1000 reserve 30% max-wait none min-share 50%
+		class add silver priority 3 mark 0x2 cap 100% max-wait 1ms rate 500/second
+		class add normal priority 5 default max-wait 3600s rate 100/second burst 7 excess pass
+		class add bulk priority 6 reserve 5% cap 1% rate 10/second burst 3 enforce off
+		class add last priority 15 weight 2 max-wait 1500ms min-share 25%
+		match add source 0.0.0.0/0 class silver
+		match add source 10.1.0.0/16 class gold
+		match add source 10.1.2.3/32 class bulk
+		match add source ::/0 class silver
+		match add source 2001:db8::7/128 class bulk
+		match add source fd00:1::/32 class gold
+		listener add port 1 order fifo
+		listener add port $PORT enforce off
+		listener add port 65535 order weighted
 	EOT
 }
 
@@ -56,6 +81,18 @@ refusals() {
 		class set bulk rate 10000001/second
 		class set bulk burst 0
 		class set bulk excess reset
+		class set bulk cap 0%
+		class set bulk cap 101%
+		class set bulk max-wait 0ms
+		class set bulk max-wait 3601s
+		class set bulk max-wait 300
+		class set bulk weight 0
+		class set bulk weight 1001
+		class set bulk min-share 51%
+		class set bulk min-share 1%
+		class set bulk enforce maybe
+		class set local enforce off
+		class set bulk
 		class del gold
 		class del local
 		class del other
@@ -70,13 +107,24 @@ refusals() {
 		listener add port 0
 		listener add port 65536
 		listener del port 8081
+		listener set port 8081 order fifo
+		listener set port 65535
+		listener set port 65535 order random
+		listener set port 65535 enforce 1
+		set enforce
+		set enforce maybe
 		mark mask 0x50000
 		mark mask 0x10000
 		nonsense
 	EOT
 }
 
-plan $((14 + $(refusals | wc -l)))
+# json ARG...: without blanks
+json() {
+	sq "$@" | tr -d ' \n'
+}
+
+plan $((34 + $(refusals | wc -l)))
 
 is "without the module: status 2" "$(status save)" 2
 is "without the module: one line says so" "$(wc -l <"$TMP/err")" 1
@@ -90,6 +138,8 @@ sq save >"$TMP/saved"
 is "what is saved can be applied" "$(status apply "$TMP/saved")" 0
 sq save >"$TMP/again"
 check "and is the same again" cmp "$TMP/saved" "$TMP/again"
+canonical >"$TMP/canonical"
+check "and is what was given" cmp "$TMP/saved" "$TMP/canonical"
 note "$(grep -vc '^#' "$TMP/saved") lines"
 is "diff of the same: status 0" "$(status diff "$TMP/saved")" 0
 sed '/port 65535/d' "$TMP/saved" >"$TMP/less"
@@ -98,8 +148,25 @@ is "diff of another: status 3" "$(status diff "$TMP/less")" 3
 # Each class as it was given.
 is "the kernel's classes, in order" \
 	"$(sq class show -j | tr ',' '\n' | sed -n 's/.*"name": *"\([a-z]*\)".*/\1/p' | tr '\n' ' ')" \
-	"local gold silver normal bulk default "
+	"local gold silver normal bulk last default "
 check "the rate as it was given" grep -q 'silver.*rate 500/second' "$TMP/saved"
+has_key() {
+	is "$1" "$(json "${@:3}" | grep -cF -- "$2")" 1
+}
+has_key "a wait without limit" '"max_wait":null' class show -j gold
+has_key "a wait in milliseconds" '"max_wait":3600000' class show -j normal
+has_key "a wait in force by default" '"max_wait_effective":300' class show -j bulk
+has_key "a class that is watched" '"enforce":false' class show -j bulk
+has_key "and one that is not" '"enforce":true' class show -j last
+has_key "a listener and its order" \
+	'{"port":65535,"order":"weighted","enforce":true,' listener show -j 65535
+has_key "a listener that is watched" \
+	"{\"port\":$PORT,\"order\":\"strict\",\"enforce\":false," \
+	listener show -j $PORT
+has_key "all is watched" '{"enforce":false}' set show -j
+has_key "which stats say, too" '"enforce":false,"sockets"' stats -j
+is "no table is wider than 100" \
+	"$(for object in class listener mark set; do sq $object show; done | grep -c '.\{101\}')" 0
 
 before=$(conf_counter generation)
 while read -r line; do
@@ -118,6 +185,25 @@ $(refusals)
 EOT
 is "what is refused is no generation" "$(conf_counter generation)" "$before"
 
+# One change at a time, there and back.
+sq class set silver cap none max-wait none weight 3
+sq class set last min-share none weight 1 enforce off
+sq listener set port 1 enforce off
+sq listener set port 65535 order strict
+sq set enforce on
+sq save >"$TMP/after"
+is "what was taken away is gone" "$(diff "$TMP/saved" "$TMP/after" | grep '^>')" \
+	"> class add silver priority 3 mark 0x2 weight 3 max-wait none rate 500/second
+> class add last priority 15 max-wait 1500ms enforce off
+> listener add port 1 order fifo enforce off
+> listener add port 65535"
+is "and nothing else" "$(diff "$TMP/saved" "$TMP/after" | grep -c '^<')" 5
+has_key "nothing is watched" '{"enforce":true}' set show -j
+is "diff prints it" "$(sq diff "$TMP/saved" | sort)" \
+	"$(diff "$TMP/after" "$TMP/saved" | sed -n 's/^< /-/p; s/^> /+/p' | sort)"
+is "apply: back again" "$(status apply "$TMP/saved")" 0
+is "all of it" "$(sq save | cmp - "$TMP/saved" && echo same)" same
+
 sq off
 is "off: the configuration stays" "$(sq save | cmp - "$TMP/saved" && echo same)" \
 	same
@@ -125,3 +211,13 @@ sq on
 sq flush
 is "flush: nothing is left" "$(sq save | grep -vc '^#')" 0
 check "a change in between is one transaction" sq class add gold priority 0
+sq flush
+
+# "enforce off" before the first class is not forgotten.
+sq set enforce off
+is "enforce off alone is a configuration" "$(sq save)" "set enforce off"
+sq class add gold priority 0
+is "and stays when a class comes" "$(sq save | head -n 1)" "set enforce off"
+sq class del gold
+sq set enforce on
+is "enforce on alone is none" "$(sq save | wc -l)" 0

@@ -25,7 +25,7 @@ if [ ! -e "$SYNQ_SPEC" ] || [ ! -e "$SYNQ_YNL/lib" ] &&
 	skip_all "SYNQ_YNL and SYNQ_SPEC do not say where the client and the spec are"
 fi
 python3 -c 'import yaml' 2>/dev/null || skip_all "python3 has no yaml"
-plan 15
+plan 41
 
 load_synq
 three_classes | apply
@@ -77,10 +77,77 @@ check("classes, in order", names == ["local", "gold", "silver", "bulk", "default
 classes = {c["name"]: c for c in one.dump("class-get", {})}
 check("attributes of a class", classes["gold"]["reserve-effective"] == 25 and
       classes["gold"]["matches"] == 2 and classes["default"]["default"] == 1)
-check("listeners", one.dump("listener-get", {}) == [{"port": port, "sockets": 1}])
+check("waits in force", [classes[n]["max-wait-effective"] for n in names] ==
+      [0xffffffff, 0xffffffff, 300, 300, 300])
+check("what was not given is absent", not {"cap", "max-wait", "min-share"} &
+      set(classes["gold"]))
+check("but for weight and enforce", classes["gold"]["weight"] == 1 and
+      classes["gold"]["enforce"] == 1)
+check("listeners", one.dump("listener-get", {}) ==
+      [{"port": port, "order": "strict", "enforce": 1, "sockets": 1}])
 check("matches", len(one.dump("match-get", {})) == 6)
 stats = {(s["port"], s["class"]): s["counters"] for s in one.dump("stats-get", {})}
-check("counters", stats[(port, "default")]["seen"] == 1)
+counters = stats[(port, "default")]
+check("counters", counters["seen"] == 1)
+check("they add up", all(c["seen"] == c["admitted"] + c["excess-dropped"] +
+      c["excess-passed"] + c["queue-refused"] + c["wait-refused"]
+      for c in stats.values()))
+check("all of them", {"retries", "wait-refused", "accepted", "shared", "would-refuse",
+                      "would-withhold", "would-move"} <= set(counters))
+
+# Each value at both ends of its range comes back as it was given; one beyond is
+# refused, and the draft with it.
+def given(op, key, values, dump):
+    one.do("conf-begin", {})
+    one.do(op, {**key, **values})
+    one.do("conf-commit", {"changes": 1})
+    found = [o for o in one.dump(dump, {}) if key.items() <= o.items()]
+    return len(found) == 1 and values.items() <= found[0].items()
+
+
+def refused(op, values):
+    one.do("conf-begin", {})
+    error = error_of(one.do, op, values)
+    one.do("conf-abort", {})
+    return error in (errno.EINVAL, errno.ERANGE)
+
+
+bulk = {"name": "bulk"}
+for values in ({"cap": 100, "max-wait": 3600000, "weight": 1000, "min-share": 50, "enforce": 0},
+               {"cap": 1, "max-wait": 1, "weight": 1, "min-share": 1, "enforce": 1},
+               {"max-wait": 0xffffffff}):
+    check(f"class {values}", given("class-set", bulk, values, "class-get"))
+one.do("conf-begin", {})
+one.do("class-set", {**bulk, "cap": 0, "min-share": 0})
+one.do("conf-commit", {})
+now = [c for c in one.dump("class-get", {}) if c["name"] == "bulk"][0]
+check("0 takes cap and min-share away", "cap" not in now and "min-share" not in now)
+for values in ({"cap": 101}, {"max-wait": 0}, {"max-wait": 3600001},
+               {"max-wait": 0xfffffffe}, {"weight": 0}, {"weight": 1001},
+               {"min-share": 51}, {"enforce": 2}, {"max-wait-effective": 1}):
+    check(f"refused: {values}", refused("class-set", {**bulk, **values}))
+for order in "fifo", "weighted", "strict":
+    check(f"order {order}", given("listener-set", {"port": port},
+                                  {"order": order, "enforce": 0}, "listener-get"))
+check("refused: order 3", refused("listener-set", {"port": port, "order": 3}))
+one.do("conf-begin", {})
+check("no such listener", error_of(one.do, "listener-set", {"port": 1}) == errno.ENOENT)
+one.do("conf-abort", {})
+one.do("conf-begin", {})
+one.do("class-set", {**bulk, "min-share": 50})
+one.do("class-set", {"name": "gold", "min-share": 26})
+check("shares of 76 %", error_of(one.do, "conf-commit", {}) == errno.EINVAL)
+one.do("conf-begin", {})
+one.do("conf-set", {"enforce": 0})
+one.do("conf-commit", {})
+check("enforce off", two.do("conf-get", {})["enforce"] == 0)
+one.do("conf-begin", {})
+one.do("conf-set", {"mark-mask": 0})
+one.do("conf-commit", {})
+check("and an edit beside it leaves it", two.do("conf-get", {})["enforce"] == 0)
+one.do("conf-begin", {})
+one.do("conf-set", {"enforce": 1})
+one.do("conf-commit", {})
 
 before = generation()
 one.do("conf-begin", {})
