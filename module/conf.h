@@ -185,6 +185,22 @@ static inline struct synq_port *synq_conf_port(const struct synq_conf *conf,
 }
 
 /**
+ * synq_conf_observes() - "enforce off": only count what would be done?
+ * @conf: snapshot
+ * @listener: of the connection
+ * @class: of the connection
+ *
+ * Context: any; the caller keeps the snapshot
+ * Return: true if so
+ */
+static inline bool synq_conf_observes(const struct synq_conf *conf,
+				      const struct synq_listener *listener,
+				      const struct synq_class *class)
+{
+	return conf->observe || listener->observe || class->observe;
+}
+
+/**
  * synq_conf_active() - the snapshot to judge by now
  * @sn: network namespace
  *

@@ -39,6 +39,7 @@ static bool is_mp_join(const struct sk_buff *skb)
 /**
  * synq_gate() - may a connection be promoted now?
  * @record: of the listener
+ * @conf: snapshot, with the listener
  * @class: of the connection
  * @sk: listener
  * @skb: segment that completes the handshake
@@ -51,14 +52,21 @@ static bool is_mp_join(const struct sk_buff *skb)
  * Context: any, rcu_read_lock()
  * Return: false, having counted, if it has to wait
  */
-bool synq_gate(struct synq_record *record, const struct synq_class *class,
+bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
+	       const struct synq_class *class,
 	       const struct sock *sk, const struct sk_buff *skb,
 	       struct request_sock *req, enum synq_final final)
 {
 	struct synq_port *port = record->counters;
+	const struct synq_listener *listener =
+		synq_conf_listener(conf, port->port);
 
 	if (synq_admission_promote(class, sk, final) || is_mp_join(skb))
 		return true;
+	if (synq_conf_observes(conf, listener, class)) {
+		synq_count(port, class->slot, SYNQ_COUNT_WOULD_WITHHOLD);
+		return true;
+	}
 	if (READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow)) {
 		synq_count(port, class->slot, SYNQ_COUNT_GATE_BYPASSED);
 		return true;

@@ -195,7 +195,7 @@ static struct sock *synq_syn_recv_sock(const struct sock *sk,
 	conf = conf_of(record);
 	if (conf) {
 		class = synq_classify_request(conf, sk, req);
-		if (!synq_gate(record, class, sk, skb, req, final)) {
+		if (!synq_gate(record, conf, class, sk, skb, req, final)) {
 			child = refuse(sk, dst);
 			goto out;
 		}

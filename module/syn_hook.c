@@ -135,6 +135,24 @@ static enum synq_verdict decide(struct synq_net *sn,
 				  &record->acceptq, &record->withheld);
 }
 
+/* What would have been done, and is not ("enforce off"). */
+static enum synq_verdict forgo(enum synq_verdict verdict,
+			       struct synq_port *port,
+			       const struct synq_class *class)
+{
+	switch (verdict) {
+	case SYNQ_VERDICT_ADMIT:
+	case SYNQ_VERDICT_EXCESS_PASS:
+		return verdict;
+	case SYNQ_VERDICT_EXCESS_DROP:
+	case SYNQ_VERDICT_QUEUE_REFUSE:
+	case SYNQ_VERDICT_WAIT_REFUSE:
+		break;
+	}
+	synq_count(port, class->slot, SYNQ_COUNT_WOULD_REFUSE);
+	return SYNQ_VERDICT_ADMIT;
+}
+
 static void set_mark(const struct synq_conf *conf, struct sk_buff *skb,
 		     const struct synq_class *class)
 {
@@ -170,9 +188,10 @@ static unsigned int carry_out(enum synq_verdict verdict,
 }
 
 static unsigned int judge(struct synq_net *sn, const struct synq_conf *conf,
-			  struct synq_port *port, struct sk_buff *skb,
-			  const struct segment *seg)
+			  const struct synq_listener *listener,
+			  struct sk_buff *skb, const struct segment *seg)
 {
+	struct synq_port *port = listener->port;
 	const struct synq_class *class;
 	struct synq_record *record;
 	enum synq_verdict verdict;
@@ -193,6 +212,8 @@ static unsigned int judge(struct synq_net *sn, const struct synq_conf *conf,
 	class = synq_classify(conf, &seg->client, NULL);
 	synq_count(port, class->slot, SYNQ_COUNT_SEEN);
 	verdict = decide(sn, conf, class, sk, record);
+	if (synq_conf_observes(conf, listener, class))
+		verdict = forgo(verdict, port, class);
 	outcome = carry_out(verdict, conf, port, class, skb);
 	if (record && outcome == NF_ACCEPT)
 		synq_admission_begin(&record->admission, class);
@@ -219,7 +240,7 @@ static unsigned int handle(struct synq_net *sn, const struct synq_conf *conf,
 {
 	struct tcphdr buf;
 	const struct tcphdr *th;
-	struct synq_port *port;
+	const struct synq_listener *listener;
 
 	th = skb_header_pointer(skb, thoff, sizeof(buf), &buf);
 	if (!th) {
@@ -227,8 +248,8 @@ static unsigned int handle(struct synq_net *sn, const struct synq_conf *conf,
 			atomic64_inc(&sn->fragments);
 		return NF_ACCEPT;
 	}
-	port = synq_conf_port(conf, ntohs(th->dest));
-	if (!port)
+	listener = synq_conf_listener(conf, ntohs(th->dest));
+	if (!listener)
 		return NF_ACCEPT;
 	seg->sport = th->source;
 	seg->dport = th->dest;
@@ -237,7 +258,7 @@ static unsigned int handle(struct synq_net *sn, const struct synq_conf *conf,
 	/* No remote sender can choose the interface. */
 	seg->client.is_local = skb->dev->flags & IFF_LOOPBACK;
 	if (is_syn(th))
-		return judge(sn, conf, port, skb, seg);
+		return judge(sn, conf, listener, skb, seg);
 	if (conf->mark_mask)
 		mark_cookie_ack(sn, conf, skb, th, seg);
 	return NF_ACCEPT;

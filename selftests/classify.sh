@@ -15,9 +15,9 @@ plan 17
 conf() {
 	cat <<-EOT
 		class add gold priority 0
-		class add silver priority 3
+		class add silver priority 3 max-wait none
 		class add bulk priority 6 rate 1/second burst 1
-		class add rest priority 9 ${1-default}
+		class add rest priority 9 max-wait none ${1-default}
 		match add source 10.0.0.0/8 class rest
 		match add source 10.1.0.0/16 class bulk
 		match add source 10.1.2.0/24 class silver

@@ -41,7 +41,7 @@ flood() {
 	if [ -n "$loaded" ]; then
 		apply <<-EOT
 			class add gold priority 0 reserve 50%
-			class add bulk priority 6
+			class add bulk priority 6 max-wait none
 			match add source 10.3.0.0/16 class bulk
 			match add source fd00:3::/32 class bulk
 			listener add port $PORT

@@ -16,7 +16,7 @@ BACKLOG=40 RESERVE=10 LATE=8 BULK=50
 two_classes() {
 	apply <<-EOT
 		class add gold priority 0 reserve 25%
-		class add bulk priority 6
+		class add bulk priority 6 max-wait none
 		match add source 10.1.0.0/16 class gold
 		match add source 10.3.0.0/16 class bulk
 		listener add port $PORT

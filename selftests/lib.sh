@@ -364,12 +364,13 @@ apply() {
 	sq apply - || die "apply failed"
 }
 
-# three_classes [PORT]: the configuration that most scripts use
+# three_classes [PORT]: the configuration that most scripts use; any wait will do,
+# since most servers here hold
 three_classes() {
 	cat <<-EOT
-		class add gold priority 0
-		class add silver priority 3
-		class add bulk priority 6
+		class add gold priority 0 max-wait none
+		class add silver priority 3 max-wait none
+		class add bulk priority 6 max-wait none
 		match add source 10.1.0.0/16 class gold
 		match add source 10.2.0.0/16 class silver
 		match add source 10.3.0.0/16 class bulk

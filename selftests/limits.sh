@@ -14,7 +14,7 @@ plan 20
 conf() {
 	apply <<-EOT
 		class add gold priority 0 reserve $1%
-		class add bulk priority 6
+		class add bulk priority 6 max-wait none
 		match add source 10.1.0.0/16 class gold
 		match add source 10.3.0.0/16 class bulk
 		listener add port $PORT

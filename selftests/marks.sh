@@ -19,7 +19,7 @@ with_marks() {
 	cat <<-EOT
 		mark mask 0x0f000000
 		class add gold priority 0 mark 1
-		class add bulk priority 6 mark 2
+		class add bulk priority 6 mark 2 max-wait none
 		match add source 10.2.0.0/16 class gold
 		match add source 10.3.8.0/24 class gold
 		listener add port 80

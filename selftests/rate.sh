@@ -16,7 +16,7 @@ floods=0
 conf() {
 	apply <<-EOT
 		class add gold priority 0
-		class add bulk priority 6 rate $1/second burst $2 excess $3
+		class add bulk priority 6 rate $1/second burst $2 excess $3 max-wait none
 		match add source 10.1.0.0/16 class gold
 		match add source 10.200.0.0/16 class bulk
 		match add source 10.3.0.0/16 class bulk

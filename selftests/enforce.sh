@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# "enforce off", of a class, of a listener and of everything: what would have been
+# refused is counted, to the same number as where it is refused, and nothing is
+# done: as many get in as by the stock kernel.
+#
+# Would miss its mark if: something were refused all the same, or the count were
+# another than that of the refusals.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+plan 22
+
+BACKLOG=32 CLIENTS=60
+
+# conf BULK LISTENER [SET]: options, and a further line
+conf() {
+	apply <<-EOT
+		class add gold priority 0
+		class add bulk priority 6 $1
+		match add source 10.1.0.0/16 class gold
+		match add source 10.200.0.0/16 class bulk
+		match add source 10.3.0.0/16 class bulk
+		listener add port $PORT $2
+		${3-}
+	EOT
+}
+
+refused() {
+	echo $(($(counter bulk excess_dropped) + $(counter bulk queue_refused) +
+		$(counter bulk wait_refused)))
+}
+
+# flood: SYNs from sources that nobody has, none of which came before
+flood() {
+	floods=$((floods + 1))
+	"$PEER" segment -N "$CLI" -s 10.200.$((floods * 8)).1 -S 2000 -n 2000 \
+		-r 1000 $V4 $PORT >"$TMP/sent"
+	read -r _ _ took <"$TMP/sent"
+}
+
+# what_would NAME BULK LISTENER [SET]: the rate's verdicts
+what_would() {
+	sq flush
+	conf "rate 200/second burst 20 max-wait none $2" "$3" "${4-}"
+	flood
+	local conform=$((20 + 200 * took / 1000))
+	within "$1: would be refused" "$(counter bulk would_refuse)" \
+		$((2000 - conform * 102 / 100 - 1)) $((2000 - conform * 98 / 100))
+	is "$1: is not" "$(refused)" 0
+	is "$1: all are let through" "$(counter bulk admitted)" 2000
+}
+
+full_to() {
+	[ "$(queued)" -ge "$1" ]
+}
+
+stays_below() {
+	! wait_for 2 full_to "$1"
+}
+
+# fill [managed]: more clients than there are slots, for a server that holds
+fill() {
+	rm -f "$TMP/go" "$TMP/end"
+	server "$TMP/server" -b $BACKLOG -H "$TMP/go" -E "$TMP/end" $PORT
+	held=$LAST
+	[ -z "${1-}" ] || manage
+	client "$TMP/bulk" -n $CLIENTS -c $CLIENTS -s 10.3.0.1 -S 200 -w 60000 \
+		$V4 $PORT
+	filler=$LAST
+}
+
+# --- stock kernel ---
+fill
+check "stock kernel: the queue fills" wait_for 10 full_to $((BACKLOG + 1))
+stop "$held" "$filler"
+
+load_synq
+
+# --- the rate ---
+server "$TMP/server" -b 4096 -m none $PORT
+first=$LAST
+conf "rate 200/second burst 20 max-wait none" ""
+flood
+conform=$((20 + 200 * took / 1000))
+within "enforced: refused" "$(refused)" $((2000 - conform * 102 / 100 - 1)) \
+	$((2000 - conform * 98 / 100))
+is "enforced: nothing would be" "$(counter bulk would_refuse)" 0
+what_would "class" "enforce off" ""
+what_would "listener" "" "enforce off"
+what_would "all" "" "" "set enforce off"
+stop "$first"
+
+# --- the queue ---
+sq flush
+conf "max-wait none" ""
+fill managed
+check "enforced: the reserve stays free" wait_for 10 full_to 20
+check "enforced: and goes on to" stays_below $((BACKLOG - 7))
+stop "$held" "$filler"
+
+sq flush
+conf "max-wait none enforce off" ""
+fill managed
+check "queue: fills as by the stock kernel" \
+	wait_for 10 full_to $((BACKLOG + 1))
+check "queue: would be refused" test "$(counter bulk would_refuse)" -gt 0
+is "queue: nobody is" "$(refused)" 0
+is "queue: nobody is withheld" "$(counter bulk withheld)" 0
+is "queue: seen adds up" "$(counter bulk seen)" "$(counter bulk admitted)"
+stop "$held" "$filler"
+
+# --- the wait ---
+sq flush
+conf "max-wait 50ms enforce off" ""
+fill managed
+check "wait: the queue fills all the same" \
+	wait_for 10 full_to $((BACKLOG + 1))
+is "wait: nobody is refused" "$(refused)" 0
+touch "$TMP/go"
+check "all are served in the end" \
+	wait_for 60 has "$TMP/server" ^accept $CLIENTS
+stop "$held" "$filler"
