@@ -11,7 +11,10 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 6
 
-# routes4: of all namespaces; routes6: of this one.  Hexadecimal.
+CLIENTS=200
+
+# Routes in use: 4, of all namespaces; 6, of this one.  A leaked one stays counted
+# when its interface has gone.  Hexadecimal.
 routes4() {
 	in_ns "$1" awk 'NR == 2 { print $1 }' /proc/net/stat/rt_cache
 }
@@ -20,10 +23,29 @@ routes6() {
 	in_ns "$1" awk '{ print $6 }' /proc/net/rt6_stats
 }
 
+has_routes6() {
+	[ "$((0x$(routes6 "$SRV")))" -ge "$1" ]
+}
+
 # no_more N SPACE FAMILY: a few belong to whoever; a leak has dozens
 no_more() {
 	left=$(("0x$("routes$3" "$2")"))
 	[ "$left" -le $(($1 + 4)) ]
+}
+
+# a_route_each FAMILY: or all leaked references were to the one route by which the
+# clients are reached.  IPv4's metric keeps them from sharing a next hop; IPv6
+# counts only routes that differ from the one in the table, as by their MTU.
+a_route_each() {
+	if [ "$1" = 6 ]; then
+		"$PEER" segment -N $CLI -s fd00:3::1 -n $CLIENTS -S $CLIENTS \
+			-B 1280 $V6 $PORT >/dev/null
+		must_come 10 has_routes6 $CLIENTS
+		return
+	fi
+	for ((client = 1; client <= CLIENTS; client++)); do
+		echo "route add 10.3.0.$client/32 via 192.0.2.2 metric $client"
+	done | ip -n "$SRV" -batch - || die "no routes"
 }
 
 # flood FAMILY: cookies to more clients than the queue takes, in a new pair
@@ -32,11 +54,7 @@ flood() {
 	[ "$1" = 4 ] || to=$V6 from=fd00:3::1 listen=::
 	SRV=synq-s$round-$$ CLI=synq-c$round-$$
 	new_pair $SRV $CLI
-	# A route for each client, or all leaked references were to one. The
-	# metric keeps them from sharing a next hop.
-	for client in {1..50}; do
-		echo "route add 10.3.0.$client/32 via 192.0.2.2 metric $client"
-	done | ip -n "$SRV" -batch - || die "no routes"
+	a_route_each "$1"
 	set_sysctl $SRV net.ipv4.tcp_syncookies 2
 	if [ -n "$loaded" ]; then
 		apply <<-EOT
@@ -52,7 +70,8 @@ flood() {
 	[ -z "$loaded" ] || manage $to
 	# A delay, or all but a few would be refused at the SYN.
 	cli tc qdisc add dev veth0 root netem delay 100ms || die "no netem"
-	client "$TMP/bulk" -n 200 -c 200 -s $from -S 50 -w 60000 $to $PORT
+	client "$TMP/bulk" -n $CLIENTS -c $CLIENTS -s $from -S $CLIENTS \
+		-w 60000 $to $PORT
 	ends+=("$LAST")
 }
 

@@ -5,13 +5,15 @@
  * FSRPAUEC; default S), -d bytes of data and source ports from -p on.  -r N sends
  * N in a second, the default as fast as possible.  IPv4 and IPv6; -x puts a
  * destination options header before TCP, -V the fragment header of a packet that
- * is whole (both IPv6).
+ * is whole (both IPv6).  -B MTU sends no segments but ICMPv6 messages that packets
+ * to these sources are bigger than MTU.
  *
  * Prints "sent N MS" at the end.  Answers go to whoever owns the source.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
+#include <netinet/icmp6.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <netinet/tcp.h>
@@ -32,6 +34,7 @@ static struct {
 	int flags;
 	int port;
 	int data;
+	int too_big;
 	bool extension;
 	bool fragment;
 } opt = { .step = 1, .number = 1, .flags = TH_SYN, .port = 20000 };
@@ -55,12 +58,28 @@ static uint16_t fold(uint32_t sum)
 	return htons(~sum & 0xffff);
 }
 
+/* With the pseudo header. */
+static uint16_t sum_of(const struct address *from, int protocol,
+		       const void *bytes, size_t len)
+{
+	uint32_t sum = protocol + len;
+
+	if (from->sa.sa_family == AF_INET) {
+		sum = add16(sum, &from->in.sin_addr, 4);
+		sum = add16(sum, &opt.to.in.sin_addr, 4);
+	} else {
+		sum = add16(sum, &from->in6.sin6_addr, 16);
+		sum = add16(sum, &opt.to.in6.sin6_addr, 16);
+	}
+	return fold(add16(sum, bytes, len));
+}
+
 /* A header and, on a SYN, the MSS option; returns its length with the data. */
 static size_t make_tcp(uint8_t *to, const struct address *from, uint32_t n)
 {
 	bool syn = opt.flags & TH_SYN;
 	size_t len = 20 + (syn ? 4 : 0);
-	uint32_t sum;
+	uint16_t sum;
 
 	memset(to, 0, len);
 	to[0] = (opt.port + n % 40000) >> 8;
@@ -77,17 +96,41 @@ static size_t make_tcp(uint8_t *to, const struct address *from, uint32_t n)
 		memcpy(to + 20, "\2\4\5\264", 4);
 	memset(to + len, 'x', opt.data);
 	len += opt.data;
-	sum = IPPROTO_TCP + len;
-	if (from->sa.sa_family == AF_INET) {
-		sum = add16(sum, &from->in.sin_addr, 4);
-		sum = add16(sum, &opt.to.in.sin_addr, 4);
-	} else {
-		sum = add16(sum, &from->in6.sin6_addr, 16);
-		sum = add16(sum, &opt.to.in6.sin6_addr, 16);
-	}
-	sum = fold(add16(sum, to, len));
-	memcpy(to + 16, &(uint16_t){ sum }, 2);
+	sum = sum_of(from, IPPROTO_TCP, to, len);
+	memcpy(to + 16, &sum, 2);
 	return len;
+}
+
+/*
+ * Of a ping from the destination that did not fit: the kernel wants no socket to
+ * believe that.
+ */
+static size_t make_too_big(uint8_t *to, const struct address *from)
+{
+	struct {
+		struct icmp6_hdr error;
+		struct ip6_hdr ip;
+		struct icmp6_hdr ping;
+	} message = {
+		.error = {
+			.icmp6_type = ICMP6_PACKET_TOO_BIG,
+			.icmp6_mtu = htonl(opt.too_big),
+		},
+		.ip = {
+			.ip6_src = opt.to.in6.sin6_addr,
+			.ip6_dst = from->in6.sin6_addr,
+			.ip6_plen = htons(1452),
+			.ip6_nxt = IPPROTO_ICMPV6,
+			.ip6_hlim = 64,
+		},
+		.ping.icmp6_type = ICMP6_ECHO_REQUEST,
+	};
+
+	message.ip.ip6_vfc = 0x60;
+	message.error.icmp6_cksum = sum_of(from, IPPROTO_ICMPV6, &message,
+					   sizeof(message));
+	memcpy(to, &message, sizeof(message));
+	return sizeof(message);
 }
 
 static size_t make4(uint8_t *to, const struct address *from, uint32_t n)
@@ -125,8 +168,9 @@ static size_t make6(uint8_t *to, const struct address *from, uint32_t n)
 		memset(to + at, 0, 8);
 		at += 8;
 	}
-	*next = IPPROTO_TCP;
-	at += make_tcp(to + at, from, n);
+	*next = opt.too_big ? IPPROTO_ICMPV6 : IPPROTO_TCP;
+	at += opt.too_big ? make_too_big(to + at, from) :
+			    make_tcp(to + at, from, n);
 	ip.ip6_plen = htons(at - sizeof(ip));
 	memcpy(to, &ip, sizeof(ip));
 	return at;
@@ -168,7 +212,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "N:s:S:n:r:f:p:d:xV")) != -1) {
+	while ((c = getopt(argc, argv, "N:s:S:n:r:f:p:d:B:xV")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 's': address_parse(&opt.from, optarg); break;
@@ -178,6 +222,7 @@ static void parse(int argc, char **argv)
 		case 'f': opt.flags = flags_of(optarg); break;
 		case 'p': opt.port = number(optarg, 1, 25535); break;
 		case 'd': opt.data = number(optarg, 0, DATA_MAX); break;
+		case 'B': opt.too_big = number(optarg, 1280, 65535); break;
 		case 'x': opt.extension = true; break;
 		case 'V': opt.fragment = true; break;
 		default: die("segment: a wrong option");
