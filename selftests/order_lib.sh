@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154
 #
-# The order of an accept queue, for order_v4.sh, order_v6.sh and order_mapped.sh,
-# which say by $to where to connect, by $sources what a client of class 1, 2 or 3
-# has for an address, and by $listen where the server listens.
+# The order of an accept queue, for order_v4.sh, order_v6.sh, order_mapped.sh and
+# kind_lib.sh, which say by $to where to connect, by $sources what a client of class
+# 1, 2 or 3 has for an address, by $listen where the server listens, and by $talk how
+# the clients talk.
 #
 # The server holds; clients arrive one after the other, each only when the one
 # before is in the queue, so that the arrival is exact; the order of accept(2) is
@@ -67,7 +68,9 @@ hold() {
 
 # arrive LIST [ID]: in the queue when it returns
 arrive() {
-	client "$TMP/client.${2-c}" -w 50000 -i "${2-c}" -f "$1" "$to" "$PORT"
+	# shellcheck disable=SC2086
+	client "$TMP/client.${2-c}" -w 50000 -i "${2-c}" -f "$1" ${talk-} \
+		"$to" "$PORT"
 	must_come 30 has "$TMP/client.${2-c}" ^acked "$(wc -l <"$1")"
 }
 

@@ -138,8 +138,7 @@ static void start(void)
 
 	conn->since = now_ms();
 	conn->fd = open_socket(opt.to.sa.sa_family, opt.mptcp);
-	if (fcntl(conn->fd, F_SETFL, O_NONBLOCK))
-		die("fcntl: %s", strerror(errno));
+	set_nonblocking(conn->fd);
 	if (source_of(started, &source))
 		bind_source(conn->fd, source);
 	if (opt.fastopen)

@@ -6,6 +6,7 @@
  *   tcp_peer client	N connections, their fate one by one	(tcp_client.c)
  *   tcp_peer hammer	connections for T seconds, counted	(tcp_hammer.c)
  *   tcp_peer segment	bare segments from forged sources	(tcp_segment.c)
+ *   tcp_peer bpf	BPF programs and maps for a listener	(tcp_bpf.c)
  *
  * All print lines that start with a word, at once; none waits for a time where
  * it can wait for an event.  -N NAME enters a network namespace first.  Exit
@@ -177,6 +178,12 @@ void set_option(int fd, int level, int option, int value, const char *name)
 		die("%s: %s", name, strerror(errno));
 }
 
+void set_nonblocking(int fd)
+{
+	if (fcntl(fd, F_SETFL, O_NONBLOCK))
+		die("fcntl: %s", strerror(errno));
+}
+
 /*
  * Any address that the namespace receives for may be a source ("ip route add
  * local"); the port is chosen at connect(), so that a source can be used often.
@@ -208,6 +215,7 @@ int main(int argc, char **argv)
 		{ "client", client_main },
 		{ "hammer", hammer_main },
 		{ "segment", segment_main },
+		{ "bpf", bpf_main },
 	};
 	size_t i;
 
@@ -215,5 +223,5 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	die("usage: tcp_peer server|client|hammer|segment OPTION...");
+	die("usage: tcp_peer server|client|hammer|segment|bpf OPTION...");
 }

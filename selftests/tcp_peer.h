@@ -47,11 +47,20 @@ uint64_t mix(uint64_t id);
 int open_socket(int family, bool mptcp);
 void bind_source(int fd, struct address source);
 void set_option(int fd, int level, int option, int value, const char *name);
+void set_nonblocking(int fd);
+
+/* tcp_kinds.c */
+typedef void serve_fn(int fd, const struct address *peer);
+int open_smc(int family);
+int pass_on(int (*open_listener)(void));
+void run_uring(int listener, serve_fn *serve);
+void run_exclusive(int listener, int processes, serve_fn *serve);
 
 /* one for each command */
 int server_main(int argc, char **argv);		/* tcp_server.c */
 int client_main(int argc, char **argv);		/* tcp_client.c */
 int hammer_main(int argc, char **argv);		/* tcp_hammer.c */
 int segment_main(int argc, char **argv);	/* tcp_segment.c */
+int bpf_main(int argc, char **argv);		/* tcp_bpf.c */
 
 #endif /* _TCP_PEER_H */

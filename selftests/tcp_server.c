@@ -9,9 +9,16 @@
  *		connections waits for the file of -H with .1, .2, ... behind it.
  *   count	accepts and echoes ids of 8 bytes with -j processes; at the end
  *		prints "total accepted=N ids=N empty=N reset=N sum=HEX".
+ *   uring	as list, by io_uring's multishot accept.
+ *   exclusive	as list, with -j processes that wait with EPOLLEXCLUSIVE.
  *   recv	a process for each connection, in a blocking recv(2); echoes.
  *   epoll	one process, edge-triggered; echoes.
  *   none	never accepts.
+ *
+ * -L N: calls listen(2) again with that backlog when the file of -H with .listen
+ * behind it exists, and prints "listening again"; -L N,M: once more, with .listen2.
+ * -X: another process gets the socket and serves.  -S: an SMC socket.  -I: bound to
+ * a device.  -T: IP_TRANSPARENT.
  *
  * Ends when the file of -E exists and nothing more comes, or after -n accepts.
  */
@@ -41,6 +48,7 @@ static struct {
 	const char *hold;
 	const char *end;
 	const char *banner;
+	const char *device;
 	int backlog;
 	int defer;
 	int fastopen;
@@ -48,15 +56,19 @@ static struct {
 	int mark;
 	int number;
 	int chunk;
+	int again[2];
 	int processes;
 	int read_ms;
 	int service_ms;
 	bool mptcp;
+	bool passed;
 	bool reuseport;
+	bool smc;
+	bool transparent;
 	bool v6only;
 } opt = {
 	.mode = "list", .backlog = 4096, .processes = 1, .read_ms = 1000,
-	.number = -1,
+	.number = -1, .again = { -1, -1 },
 };
 
 /* In memory that all processes share. */
@@ -75,8 +87,15 @@ static void add(uint64_t *counter, uint64_t n)
 
 static int open_listener(void)
 {
-	int fd = open_socket(opt.address.sa.sa_family, opt.mptcp);
+	int fd = opt.smc ? open_smc(opt.address.sa.sa_family) :
+			   open_socket(opt.address.sa.sa_family, opt.mptcp);
 
+	if (opt.device && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE,
+				     opt.device, strlen(opt.device)))
+		die("SO_BINDTODEVICE: %s", strerror(errno));
+	if (opt.transparent)
+		set_option(fd, IPPROTO_IP, IP_TRANSPARENT, 1,
+			   "IP_TRANSPARENT");
 	set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
 	if (opt.address.sa.sa_family == AF_INET6)
 		set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, opt.v6only,
@@ -159,6 +178,31 @@ static int next(int listener, struct address *peer)
 			quiet = now_ms();
 		if (now_ms() - quiet > QUIET_MS)
 			return -1;
+	}
+}
+
+/* Listening again, the first or second time. */
+static void listen_again(int listener, int time, const char *suffix)
+{
+	char file[4096];
+
+	if (opt.again[time] < 0)
+		return;
+	snprintf(file, sizeof(file), "%s.listen%s", opt.hold, suffix);
+	if (!exists(file))
+		return;
+	if (listen(listener, opt.again[time]))
+		die("listen: %s", strerror(errno));
+	opt.again[time] = -1;
+	puts("listening again");
+}
+
+static void hold_all(int listener)
+{
+	while (!exists(opt.hold)) {
+		listen_again(listener, 0, "");
+		listen_again(listener, 1, "2");
+		pause_ms(5);
 	}
 }
 
@@ -281,8 +325,7 @@ static void run_epoll(int listener, void (*edge)(int fd), const char *say)
 
 	if (epoll < 0)
 		die("epoll_create1: %s", strerror(errno));
-	if (fcntl(listener, F_SETFL, O_NONBLOCK))
-		die("fcntl: %s", strerror(errno));
+	set_nonblocking(listener);
 	watch(epoll, listener, EPOLLIN);
 	for (;;) {
 		n = epoll_wait(epoll, event, 64, 20);
@@ -322,12 +365,23 @@ static void run_count(int listener)
 	       (unsigned long long)totals->sum);
 }
 
+static void parse_again(char *text)
+{
+	char *second = strchr(text, ',');
+
+	if (second) {
+		*second++ = '\0';
+		opt.again[1] = number(second, 0, 1 << 20);
+	}
+	opt.again[0] = number(text, 0, 1 << 20);
+}
+
 static void parse(int argc, char **argv)
 {
 	int c;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((c = getopt(argc, argv, "N:a:b:m:H:C:E:B:D:F:G:j:k:n:r:t:MRV")) != -1) {
+	while ((c = getopt(argc, argv, "N:a:b:m:H:C:E:B:D:F:G:I:L:j:k:n:r:t:MRSTVX")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 'a': address_parse(&opt.address, optarg); break;
@@ -345,9 +399,14 @@ static void parse(int argc, char **argv)
 		case 'n': opt.number = number(optarg, 1, 1 << 20); break;
 		case 'r': opt.read_ms = number(optarg, 0, 1 << 20); break;
 		case 't': opt.service_ms = number(optarg, 1, 1 << 20); break;
+		case 'I': opt.device = optarg; break;
+		case 'L': parse_again(optarg); break;
 		case 'M': opt.mptcp = true; break;
 		case 'R': opt.reuseport = true; break;
+		case 'S': opt.smc = true; break;
+		case 'T': opt.transparent = true; break;
 		case 'V': opt.v6only = true; break;
+		case 'X': opt.passed = true; break;
 		default: die("server: a wrong option");
 		}
 	}
@@ -366,11 +425,15 @@ int server_main(int argc, char **argv)
 	if (totals == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
 	signal(SIGCHLD, !strcmp(opt.mode, "recv") ? SIG_IGN : SIG_DFL);
-	listener = open_listener();
+	listener = opt.passed ? pass_on(open_listener) : open_listener();
 	if (opt.hold)
-		wait_for_file(opt.hold);
+		hold_all(listener);
 	if (!strcmp(opt.mode, "list"))
 		run_list(listener);
+	else if (!strcmp(opt.mode, "uring"))
+		run_uring(listener, serve);
+	else if (!strcmp(opt.mode, "exclusive"))
+		run_exclusive(listener, opt.processes, serve);
 	else if (!strcmp(opt.mode, "count"))
 		run_count(listener);
 	else if (!strcmp(opt.mode, "recv"))

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# Kinds of listeners, for kind_*.sh.  Whatever a listener is, and however it is
+# accepted from: on the stock kernel order of arrival; with synq class, then
+# arrival; each connection judged, admitted, promoted and placed once; no socket
+# left when it is closed; and the module goes.
+#
+# A script says by $listen, $to, $talk and $sources what is special (order_lib.sh),
+# by "prepare" what is to be done to a server that listens, and calls "kind".
+
+. "${BASH_SOURCE[0]%/*}/order_lib.sh"
+
+KIND_TESTS=5
+N=30
+listen='-a 0.0.0.0' to=$V4 talk='' sources='10.1.0. 10.2.0. 10.3.0.'
+
+prepare() {
+	:
+}
+
+# totals NAME...: sums over the classes of the clients
+totals() {
+	sq stats -j | tr -d ' \n' | tr '}' '\n' | awk -v want="$*" -v port="$PORT" '
+		index($0, "\"port\":" port ",\"class\":\"") &&
+		/"class":"(gold|silver|bulk)","counters":/ {
+			sub(/.*"counters":{/, "")
+			n = split($0, pair, ",")
+			for (i = 1; i <= n; i++) {
+				split(pair[i], part, ":")
+				gsub(/"/, "", part[1])
+				sum[part[1]] += part[2]
+			}
+		}
+		END {
+			n = split(want, name, " ")
+			for (i = 1; i <= n; i++)
+				printf "%s%d", (i > 1 ? " " : ""), sum[name[i]]
+			print ""
+		}'
+}
+
+totals_are() {
+	[ "$(totals seen admitted promoted placed)" = "$1 $1 $1 $1" ]
+}
+
+conf_counter_is() {
+	[ "$(conf_counter "$1")" = "$2" ]
+}
+
+# once NAME [N]: one test
+once() {
+	local n=${2:-$N}
+	if ! wait_for 10 totals_are "$n"; then
+		note "seen, admitted, promoted, placed:" \
+			"$(totals seen admitted promoted placed), not $n"
+		not_ok "$1: judged, admitted, promoted and placed once"
+		return
+	fi
+	ok "$1: judged, admitted, promoted and placed once"
+}
+
+# clean_end NAME: the server is closed; two tests
+clean_end() {
+	check "$1: no socket is left" wait_for 10 conf_counter_is sockets 0
+	check "$1: unloads" rmmod synq
+}
+
+# there_is: the server can be had on this kernel; else WHY_NOT
+there_is() {
+	# shellcheck disable=SC2086
+	background "$TMP/probe" "$PEER" server -N "$SRV" $listen -m none "$@" 9999
+	wait_for 10 has "$TMP/probe" '^(listening|skip|tcp_peer)'
+	WHY_NOT=$(sed -n 's/^skip //p' "$TMP/probe")
+	stop "$LAST"
+	[ -z "$WHY_NOT" ]
+}
+
+# skip_kind NAME REASON
+skip_kind() {
+	local i
+	for ((i = 0; i < KIND_TESTS; i++)); do
+		skip "$1" "$2"
+	done
+}
+
+# queue_up NAME: connections in the queue of a server that holds, then accepted
+queue_up() {
+	hold
+	prepare
+	[ "$1" = stock ] || manage "$to"
+	arrive "$TMP/list"
+	release $N
+}
+
+by_arrival() {
+	seq 0 $((${1:-$N} - 1)) | sed 's/^/c/' >"$TMP/expected"
+}
+
+# kind NAME: $KIND_TESTS tests
+kind() {
+	if ! there_is; then
+		skip_kind "$1" "$WHY_NOT"
+		return
+	fi
+	arrivals $N 7 >"$TMP/list"
+	queue_up stock
+	by_arrival
+	same "$1, stock kernel: order of arrival" "$TMP/server" "$TMP/expected"
+	load_synq
+	three_classes | apply
+	queue_up synq
+	by_class "$TMP/list" >"$TMP/expected"
+	same "$1: class, then arrival" "$TMP/server" "$TMP/expected"
+	once "$1"
+	clean_end "$1"
+}
+
+# wakes_all NAME: with synq, a server that waits is woken by each of many; one test
+wakes_all() {
+	if ! there_is; then
+		skip "$1: woken each time" "$WHY_NOT"
+		return
+	fi
+	load_synq
+	three_classes | apply
+	hold
+	touch "$TMP/go"
+	manage "$to"
+	# shellcheck disable=SC2086
+	"$PEER" client -N "$CLI" -n 100 -c 10 -s 10.1.0.1 \
+		-s 10.3.0.1 -S 50 -w 10000 "$to" $PORT >"$TMP/woken"
+	is "$1: woken each time" "$(field "$TMP/woken" answered)" 100
+	stop "$held"
+	unload_synq
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What tcp_peer server has for unusual ways to listen and to accept: a socket
+ * passed to another process, SMC, io_uring's multishot accept, several processes
+ * that wait with EPOLLEXCLUSIVE.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tcp_peer.h"
+
+#ifndef AF_SMC
+#define AF_SMC		43
+#endif
+#define SMCPROTO_SMC	0
+#define SMCPROTO_SMC6	1
+
+int open_smc(int family)
+{
+	int fd = socket(AF_SMC, SOCK_STREAM | SOCK_CLOEXEC,
+			family == AF_INET6 ? SMCPROTO_SMC6 : SMCPROTO_SMC);
+
+	if (fd < 0 && (errno == EAFNOSUPPORT || errno == EPROTONOSUPPORT))
+		skip("smc");
+	if (fd < 0)
+		die("socket: %s", strerror(errno));
+	return fd;
+}
+
+static void send_socket(int way, int fd)
+{
+	char control[CMSG_SPACE(sizeof(fd))] = { 0 };
+	struct iovec iov = { .iov_base = "", .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	if (sendmsg(way, &message, 0) != 1)
+		die("sendmsg: %s", strerror(errno));
+}
+
+static int receive_socket(int way)
+{
+	int fd;
+	char byte, control[CMSG_SPACE(sizeof(fd))];
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+
+	if (recvmsg(way, &message, 0) != 1 || !CMSG_FIRSTHDR(&message))
+		die("recvmsg: %s", strerror(errno));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	return fd;
+}
+
+/*
+ * Returns the socket in another process, which was there before it; the caller's
+ * has closed it and only stays to be killed.
+ */
+int pass_on(int (*open_listener)(void))
+{
+	int way[2], fd;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, way))
+		die("socketpair: %s", strerror(errno));
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		return receive_socket(way[1]);
+	}
+	fd = open_listener();
+	send_socket(way[0], fd);
+	close(fd);
+	wait(NULL);
+	exit(0);
+}
+
+static void serve_one(int fd, serve_fn *serve)
+{
+	struct address peer = { .len = sizeof(peer.in6) };
+
+	if (getpeername(fd, &peer.sa, &peer.len))
+		die("getpeername: %s", strerror(errno));
+	serve(fd, &peer);
+}
+
+/* --- io_uring --- */
+
+static struct {
+	int fd;
+	unsigned int *sq_tail;
+	unsigned int *sq_mask;
+	unsigned int *cq_head;
+	unsigned int *cq_tail;
+	unsigned int *cq_mask;
+	struct io_uring_sqe *sqes;
+	struct io_uring_cqe *cqes;
+} ring;
+
+static void open_ring(void)
+{
+	struct io_uring_params params = { 0 };
+	uint8_t *sq, *cq;
+	unsigned int i;
+
+	/* Those that the queue holds all come at once. */
+	params.flags = IORING_SETUP_CQSIZE;
+	params.cq_entries = 4096;
+	ring.fd = syscall(SYS_io_uring_setup, 4, &params);
+	if (ring.fd < 0)
+		skip("io_uring");
+	sq = mmap(NULL, params.sq_off.array + params.sq_entries * 4,
+		  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring.fd,
+		  IORING_OFF_SQ_RING);
+	cq = mmap(NULL, params.cq_off.cqes +
+		  params.cq_entries * sizeof(*ring.cqes),
+		  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring.fd,
+		  IORING_OFF_CQ_RING);
+	ring.sqes = mmap(NULL, params.sq_entries * sizeof(*ring.sqes),
+			 PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+			 ring.fd, IORING_OFF_SQES);
+	if (sq == MAP_FAILED || cq == MAP_FAILED || ring.sqes == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	ring.sq_tail = (void *)(sq + params.sq_off.tail);
+	ring.sq_mask = (void *)(sq + params.sq_off.ring_mask);
+	for (i = 0; i < params.sq_entries; i++)
+		((unsigned int *)(sq + params.sq_off.array))[i] = i;
+	ring.cq_head = (void *)(cq + params.cq_off.head);
+	ring.cq_tail = (void *)(cq + params.cq_off.tail);
+	ring.cq_mask = (void *)(cq + params.cq_off.ring_mask);
+	ring.cqes = (void *)(cq + params.cq_off.cqes);
+}
+
+static void ask_for_all(int listener)
+{
+	struct io_uring_sqe *sqe = &ring.sqes[*ring.sq_tail & *ring.sq_mask];
+
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->opcode = IORING_OP_ACCEPT;
+	sqe->fd = listener;
+	sqe->ioprio = IORING_ACCEPT_MULTISHOT;
+	__atomic_store_n(ring.sq_tail, *ring.sq_tail + 1, __ATOMIC_RELEASE);
+}
+
+void run_uring(int listener, serve_fn *serve)
+{
+	unsigned int head, submit = 1;
+
+	open_ring();
+	ask_for_all(listener);
+	for (;;) {
+		if (syscall(SYS_io_uring_enter, ring.fd, submit, 1,
+			    IORING_ENTER_GETEVENTS, NULL, 0) < 0 &&
+		    errno != EINTR)
+			die("io_uring_enter: %s", strerror(errno));
+		submit = 0;
+		head = *ring.cq_head;
+		while (head != __atomic_load_n(ring.cq_tail, __ATOMIC_ACQUIRE)) {
+			struct io_uring_cqe cqe =
+				ring.cqes[head & *ring.cq_mask];
+
+			__atomic_store_n(ring.cq_head, ++head,
+					 __ATOMIC_RELEASE);
+			if (cqe.res < 0)
+				die("multishot: %s", strerror(-cqe.res));
+			if (!(cqe.flags & IORING_CQE_F_MORE)) {
+				ask_for_all(listener);
+				submit = 1;
+			}
+			serve_one(cqe.res, serve);
+		}
+	}
+}
+
+/* --- EPOLLEXCLUSIVE --- */
+
+/* The token in @turns makes the order of what they print that of accept(2). */
+static void wait_exclusively(int listener, const int *turns, serve_fn *serve)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE };
+	int epoll = epoll_create1(EPOLL_CLOEXEC), fd;
+	char token;
+
+	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &event))
+		die("epoll: %s", strerror(errno));
+	for (;;) {
+		if (epoll_wait(epoll, &event, 1, -1) != 1)
+			continue;
+		if (read(turns[0], &token, 1) != 1)
+			die("read: %s", strerror(errno));
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (fd >= 0)
+			serve_one(fd, serve);
+		else if (errno != EAGAIN && errno != ECONNABORTED)
+			die("accept: %s", strerror(errno));
+		if (write(turns[1], "", 1) != 1)
+			die("write: %s", strerror(errno));
+	}
+}
+
+void run_exclusive(int listener, int processes, serve_fn *serve)
+{
+	int turns[2], i;
+
+	set_nonblocking(listener);
+	if (pipe(turns) || write(turns[1], "", 1) != 1)
+		die("pipe: %s", strerror(errno));
+	for (i = 1; i < processes; i++) {
+		if (fork())
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		break;
+	}
+	wait_exclusively(listener, turns, serve);
+}
