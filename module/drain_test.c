@@ -103,10 +103,6 @@ static bool near(const struct trace *t, u32 rate, u32 percent)
 	       is * 100 <= want * (100 + percent);
 }
 
-#define check_near(t, rate, percent)					\
-	check(near(t, rate, percent), "interval %u ns at %u/s",		\
-	      (t)->drain.interval_ns, rate)
-
 static u64 some_time(u32 rate)
 {
 	u64 twenty = 20 * SECOND / rate;
@@ -132,7 +128,7 @@ static bool steady(void)
 		struct trace t = begin(rates[i], 1);
 
 		run(&t, rates[i], 4, 50, some_time(rates[i]));
-		check_near(&t, rates[i], 5);
+		check(near(&t, rates[i], 5), "%u ns", t.drain.interval_ns);
 	}
 	return true;
 }
@@ -201,7 +197,7 @@ static bool stalled(void)
 	struct trace t = begin(100, 1);
 
 	run(&t, 100, 4, 1000, 3 * SECOND);
-	check_near(&t, 100, 5);
+	check(near(&t, 100, 5), "%u ns", t.drain.interval_ns);
 	t.server.next = t.now + 60 * SECOND;
 	run(&t, 100, .2, 10000, 20 * SECOND);
 	check(t.drain.interval_ns > SECOND / 5, "%u ns",
@@ -249,7 +245,7 @@ static bool forgets(void)
 	struct trace t = begin(100, 1);
 
 	run(&t, 100, 4, 50, 3 * SECOND);
-	check_near(&t, 100, 5);
+	check(near(&t, 100, 5), "%u ns", t.drain.interval_ns);
 	serve(&t, t.now + 60 * SECOND);
 	append(&t);
 	check(!t.drain.interval_ns, "%u ns", t.drain.interval_ns);

@@ -69,10 +69,10 @@ static bool cap(void)
 	return true;
 }
 
-static bool late(void)
+static bool waits(void)
 {
 	check(is(with(l.ahead = 31), SYNQ_LAW_ADMIT), "30 and two meanwhile");
-	check(is(with(l.ahead = 32), SYNQ_LAW_LATE), "too late");
+	check(is(with(l.ahead = 32), SYNQ_LAW_LATE), "no later");
 	check(is(with(l.ahead = 32, l.interval_ns = 0), SYNQ_LAW_ADMIT),
 	      "nobody knows how fast the server is");
 	check(is(with(l.ahead = 32, l.max_wait_ns = 0), SYNQ_LAW_ADMIT),
@@ -89,7 +89,7 @@ static const struct tap_case cases[] = {
 	{ "full", full },
 	{ "withheld", withheld },
 	{ "cap", cap },
-	{ "late", late },
+	{ "waits", waits },
 };
 
 int main(void)

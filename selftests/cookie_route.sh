@@ -48,7 +48,20 @@ a_route_each() {
 	done | ip -n "$SRV" -batch - || die "no routes"
 }
 
-# flood FAMILY: cookies to more clients than the queue takes, in a new pair
+# classes CLASS: that the clients have.  Gold may fill the queue, bulk may not.
+classes() {
+	apply <<-EOT
+		class add gold priority 0 reserve 50%
+		class add bulk priority 6 max-wait none
+		match add source 10.3.0.0/16 class $1
+		match add source fd00:3::/32 class $1
+		listener add port $PORT
+	EOT
+}
+
+# flood FAMILY: cookies to more clients than the queue takes, in a new pair.  They
+# are gold when they ask and bulk when they come back, or all but a few would be
+# refused at the SYN.
 flood() {
 	local to=$V4 from=10.3.0.1 listen=0.0.0.0
 	[ "$1" = 4 ] || to=$V6 from=fd00:3::1 listen=::
@@ -56,23 +69,18 @@ flood() {
 	new_pair $SRV $CLI
 	a_route_each "$1"
 	set_sysctl $SRV net.ipv4.tcp_syncookies 2
-	if [ -n "$loaded" ]; then
-		apply <<-EOT
-			class add gold priority 0 reserve 50%
-			class add bulk priority 6 max-wait none
-			match add source 10.3.0.0/16 class bulk
-			match add source fd00:3::/32 class bulk
-			listener add port $PORT
-		EOT
-	fi
+	[ -z "$loaded" ] || classes gold
 	server "$TMP/server" -a $listen -b 32 -m none $PORT
 	ends=("$LAST")
 	[ -z "$loaded" ] || manage $to
-	# A delay, or all but a few would be refused at the SYN.
-	cli tc qdisc add dev veth0 root netem delay 100ms || die "no netem"
+	cli tc qdisc add dev veth0 root netem delay 1s || die "no netem"
 	client "$TMP/bulk" -n $CLIENTS -c $CLIENTS -s $from -S $CLIENTS \
 		-w 60000 $to $PORT
 	ends+=("$LAST")
+	if [ -n "$loaded" ]; then
+		must_come 10 counter_from gold admitted $CLIENTS
+		classes bulk
+	fi
 }
 
 # end FAMILY WANTED NAME

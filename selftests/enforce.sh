@@ -42,9 +42,9 @@ flood() {
 # what_would NAME BULK LISTENER [SET]: the rate's verdicts
 what_would() {
 	sq flush
-	conf "rate 200/second burst 20 max-wait none $2" "$3" "${4-}"
+	conf "rate 200/second burst 100 max-wait none $2" "$3" "${4-}"
 	flood
-	local conform=$((20 + 200 * took / 1000))
+	local conform=$((100 + 200 * took / 1000))
 	within "$1: would be refused" "$(counter bulk would_refuse)" \
 		$((2000 - conform * 102 / 100 - 1)) $((2000 - conform * 98 / 100))
 	is "$1: is not" "$(refused)" 0
@@ -80,9 +80,9 @@ load_synq
 # --- the rate ---
 server "$TMP/server" -b 4096 -m none $PORT
 first=$LAST
-conf "rate 200/second burst 20 max-wait none" ""
+conf "rate 200/second burst 100 max-wait none" ""
 flood
-conform=$((20 + 200 * took / 1000))
+conform=$((100 + 200 * took / 1000))
 within "enforced: refused" "$(refused)" $((2000 - conform * 102 / 100 - 1)) \
 	$((2000 - conform * 98 / 100))
 is "enforced: nothing would be" "$(counter bulk would_refuse)" 0
