@@ -16,6 +16,10 @@
  * them.  A class always has one slot, however short the backlog.  The first
  * class has no limit but the kernel's.
  *
+ * A share of what is accepted is worth nothing without slots: for a class with
+ * a minimum share, and for every class in weighted order, that share of the
+ * backlog is kept, and comes off the limits of all others.
+ *
  * The last sixteenth below the limit is for final ACKs of SYN cookies: a
  * cookie's connection that is refused has no request in the SYN queue whose
  * SYN-ACK the kernel would send again.
@@ -50,17 +54,61 @@
 #define COOKIE_SLACK(backlog)	((backlog) / 16)
 #define NO_LIMIT		U32_MAX
 
-/* Requests of any class up to which @class may be promoted. */
-static u32 limit_of(const struct synq_class *class, u32 backlog)
+/* Slots of the queue that a share of it means: at least one. */
+static u32 share_of(u32 backlog, u32 share, u32 whole)
 {
-	u32 before, slack;
+	return share ? max_t(u32, (u64)backlog * share / whole, 1) : 0;
+}
 
-	if (!class->reserve_before)
+/* Slots that only @class may use. */
+static u32 kept_for(const struct synq_conf *conf,
+		    const struct synq_listener *listener,
+		    const struct synq_class *class, u32 backlog)
+{
+	switch ((enum synq_order)listener->order) {
+	case SYNQ_ORDER_STRICT:
+		return share_of(backlog, class->min_share, 100);
+	case SYNQ_ORDER_WEIGHTED:
+		if (!synq_conf_shares(conf, class))
+			break;
+		return share_of(backlog, class->weight_effective,
+				conf->weights);
+	case SYNQ_ORDER_FIFO:
+		break;
+	}
+	return 0;
+}
+
+static u32 kept_for_others(const struct synq_conf *conf,
+			   const struct synq_listener *listener,
+			   const struct synq_class *class, u32 backlog)
+{
+	u32 kept = 0;
+	u8 i;
+
+	for (i = 0; i < conf->n_positions; i++)
+		if (conf->order[i] != class->slot)
+			kept += kept_for(conf, listener,
+					 &conf->class[conf->order[i]],
+					 backlog);
+	return kept;
+}
+
+/* Requests of any class up to which @class may be promoted. */
+static u32 limit_of(const struct synq_conf *conf,
+		    const struct synq_listener *listener,
+		    const struct synq_class *class, u32 backlog)
+{
+	u32 taken = kept_for_others(conf, listener, class, backlog);
+
+	if (class->slot == SYNQ_SLOT_LOCAL ||
+	    (!class->reserve_before && !taken))
 		return NO_LIMIT;
 	/* A reserve is at least one slot. */
-	before = max_t(u32, backlog * class->reserve_before / 100, 1);
-	slack = min_t(u32, num_online_cpus() - 1, backlog / 16);
-	return backlog > before + slack ? backlog - before - slack : 1;
+	if (class->reserve_before)
+		taken += share_of(backlog, class->reserve_before, 100);
+	taken += min_t(u32, num_online_cpus() - 1, backlog / 16);
+	return backlog > taken ? backlog - taken : 1;
 }
 
 /* The same without the slots kept for the final ACKs of cookies. */
@@ -113,12 +161,6 @@ static void advance(struct synq_admission *admission, u64 now_ns)
 	spin_unlock_bh(&admission->lock);
 }
 
-/* Slots of the queue that a share of it means: at least one. */
-static u32 share_of(u32 backlog, u8 percent)
-{
-	return percent ? max_t(u32, (u64)backlog * percent / 100, 1) : 0;
-}
-
 /*
  * Handshakes under way, of all classes, and of those that will be served
  * before a connection of @class that comes now.
@@ -147,6 +189,7 @@ static void add_flight(struct synq_law *law,
  * synq_admission_syn() - may one more handshake of a class begin?
  * @admission: of the listener
  * @conf: snapshot
+ * @listener: configured
  * @class: of the SYN
  * @sk: listener
  * @queue: its accept queue
@@ -158,18 +201,20 @@ static void add_flight(struct synq_law *law,
  */
 enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_conf *conf,
+				     const struct synq_listener *listener,
 				     const struct synq_class *class,
 				     const struct sock *sk,
 				     const struct synq_acceptq *queue,
 				     const struct synq_withheld *withheld)
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
-	u32 limit = limit_of(class, backlog);
+	u32 limit = limit_of(conf, listener, class, backlog);
 	struct synq_law law = {
 		.limit = limit_without_slack(limit, backlog),
 		.queued = READ_ONCE(sk->sk_ack_backlog),
 		.withheld_max = NO_LIMIT,
-		.cap = share_of(backlog, class->cap),
+		.kept = kept_for(conf, listener, class, backlog),
+		.cap = share_of(backlog, class->cap, 100),
 		.own = synq_acceptq_own(queue, class->position),
 		.ahead = synq_acceptq_ahead(queue, sk, class->position),
 		.interval_ns = READ_ONCE(queue->drain.interval_ns),
@@ -178,6 +223,9 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 
 	advance(admission, ktime_get_ns());
 	add_flight(&law, admission, conf, class);
+	if (listener->order == SYNQ_ORDER_STRICT && class->min_share)
+		law.ahead = min_t(u64, law.ahead,
+				  (u64)law.own * 100 / class->min_share);
 	if (limit != NO_LIMIT) {
 		law.withheld = min_t(u32, READ_ONCE(withheld->total),
 				     max(inet_csk_reqsk_queue_len(sk), 0));
@@ -265,19 +313,30 @@ void synq_admission_complete(struct synq_admission *admission,
 
 /**
  * synq_admission_promote() - the gate: may a connection be queued now?
+ * @conf: snapshot
+ * @listener: configured
  * @class: of the connection
  * @sk: listener
+ * @queue: its accept queue
  * @final: how it asks
  *
  * Context: any
  * Return: false if it has to wait
  */
-bool synq_admission_promote(const struct synq_class *class,
-			    const struct sock *sk, enum synq_final final)
+bool synq_admission_promote(const struct synq_conf *conf,
+			    const struct synq_listener *listener,
+			    const struct synq_class *class,
+			    const struct sock *sk,
+			    const struct synq_acceptq *queue,
+			    enum synq_final final)
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
-	u32 limit = limit_of(class, backlog);
+	u32 limit = limit_of(conf, listener, class, backlog);
 
+	if (limit == NO_LIMIT ||
+	    synq_acceptq_own(queue, class->position) <
+	    kept_for(conf, listener, class, backlog))
+		return true;
 	if (final != SYNQ_FINAL_COOKIE)
 		limit = limit_without_slack(limit, backlog);
 	return READ_ONCE(sk->sk_ack_backlog) < limit;

@@ -55,6 +55,7 @@ enum synq_final {
 void synq_admission_init(struct synq_admission *admission);
 enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_conf *conf,
+				     const struct synq_listener *listener,
 				     const struct synq_class *class,
 				     const struct sock *sk,
 				     const struct synq_acceptq *queue,
@@ -65,7 +66,11 @@ void synq_admission_complete(struct synq_admission *admission,
 			     const struct synq_class *class,
 			     const struct request_sock *req,
 			     enum synq_final final);
-bool synq_admission_promote(const struct synq_class *class,
-			    const struct sock *sk, enum synq_final final);
+bool synq_admission_promote(const struct synq_conf *conf,
+			    const struct synq_listener *listener,
+			    const struct synq_class *class,
+			    const struct sock *sk,
+			    const struct synq_acceptq *queue,
+			    enum synq_final final);
 
 #endif /* _SYNQ_ADMISSION_H */

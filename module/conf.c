@@ -256,6 +256,7 @@ static void give_waits(struct synq_conf *conf)
 {
 	u8 i;
 
+	conf->weights = 0;
 	for (i = 0; i < conf->n_positions; i++) {
 		struct synq_class *class = &conf->class[conf->order[i]];
 		bool first = class->slot == SYNQ_SLOT_LOCAL ||
@@ -264,6 +265,8 @@ static void give_waits(struct synq_conf *conf)
 		class->max_wait_effective = class->max_wait_given ?
 			class->max_wait : first ? SYNQ_WAIT_NONE : MAX_WAIT;
 		class->weight_effective = class->weight ?: 1;
+		if (synq_conf_shares(conf, class))
+			conf->weights += class->weight_effective;
 	}
 }
 

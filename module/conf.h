@@ -96,6 +96,7 @@ struct synq_listener {
  * @order: slots by position
  * @class: by slot
  * @lpm: source prefixes, IPv4 and IPv6; the value is the slot plus one
+ * @weights: of all classes that have a share
  * @observe: count what would be done, and do nothing ("enforce off")
  * @n_listeners: number of @listener
  * @listener: by ascending port number
@@ -109,6 +110,7 @@ struct synq_conf {
 	u8 order[SYNQ_SLOTS];
 	struct synq_class class[SYNQ_SLOTS];
 	struct synq_lpm lpm[2];
+	u32 weights;
 	bool observe;
 	unsigned int n_listeners;
 	struct synq_listener listener[SYNQ_LISTENERS_MAX];
@@ -182,6 +184,25 @@ static inline struct synq_port *synq_conf_port(const struct synq_conf *conf,
 	const struct synq_listener *listener = synq_conf_listener(conf, port);
 
 	return listener ? listener->port : NULL;
+}
+
+/**
+ * synq_conf_shares() - does a class have a share of weighted order?
+ * @conf: snapshot
+ * @class: of it
+ *
+ * Not the host itself, which is always served; nor the built-in default where
+ * nobody can be in it.
+ *
+ * Context: any; the caller keeps the snapshot
+ * Return: true if so
+ */
+static inline bool synq_conf_shares(const struct synq_conf *conf,
+				    const struct synq_class *class)
+{
+	return class->slot >= SYNQ_SLOT_FIRST ||
+	       (class->slot == SYNQ_SLOT_DEFAULT &&
+		(class->matches || conf->default_slot == class->slot));
 }
 
 /**

@@ -61,7 +61,9 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 	const struct synq_listener *listener =
 		synq_conf_listener(conf, port->port);
 
-	if (synq_admission_promote(class, sk, final) || is_mp_join(skb))
+	if (synq_admission_promote(conf, listener, class, sk,
+				   &record->acceptq, final) ||
+	    is_mp_join(skb))
 		return true;
 	if (synq_conf_observes(conf, listener, class)) {
 		synq_count(port, class->slot, SYNQ_COUNT_WOULD_WITHHOLD);

@@ -3,7 +3,8 @@
  * The law of admission: may one more handshake of a class begin?
  *
  * Not if its connection would find no slot: connections queued and expected
- * reach the limit of the class, or the class its cap.  Nor if the gate could
+ * reach the limit of the class, or the class its cap.  (Slots that are kept for
+ * the class are always there.)  Nor if the gate could
  * be left with more withheld requests than it may have, if everybody who may
  * still complete did.
  *
@@ -30,11 +31,13 @@ static u64 meanwhile(const struct synq_law *law)
 
 static bool is_full(const struct synq_law *law)
 {
+	if (law->cap && law->own >= law->cap)
+		return true;
+	if (law->own < law->kept)
+		return false;
 	if (law->withheld >= law->withheld_max ||
 	    law->queued >= law->limit ||
 	    (u64)law->queued + law->expected >= law->limit + meanwhile(law))
-		return true;
-	if (law->cap && law->own >= law->cap)
 		return true;
 	/* What is queued already is what is certain to leave. */
 	return law->queued - min_t(u64, law->queued, meanwhile(law)) +

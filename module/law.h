@@ -15,6 +15,7 @@
  * @open: handshakes of any class under way that may complete
  * @withheld: requests that wait at the gate
  * @withheld_max: as many may
+ * @kept: slots that nobody else may use
  * @cap: connections of the class itself that may be queued; 0: no cap
  * @own: connections of the class itself, queued and expected
  * @ahead: connections, queued and expected, that will be served before
@@ -29,6 +30,7 @@ struct synq_law {
 	u32 open;
 	u32 withheld;
 	u32 withheld_max;
+	u32 kept;
 	u32 cap;
 	u32 own;
 	u32 ahead;

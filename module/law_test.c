@@ -69,6 +69,17 @@ static bool cap(void)
 	return true;
 }
 
+static bool kept(void)
+{
+	check(is(with(l.queued = 128, l.max_wait_ns = 0, l.kept = 5, l.own = 4),
+		 SYNQ_LAW_ADMIT), "one of its own left");
+	check(is(with(l.queued = 128, l.max_wait_ns = 0, l.kept = 5, l.own = 5),
+		 SYNQ_LAW_FULL), "none left");
+	check(is(with(l.queued = 1, l.kept = 5, l.own = 4, l.cap = 4),
+		 SYNQ_LAW_FULL), "but no more than its cap");
+	return true;
+}
+
 static bool waits(void)
 {
 	check(is(with(l.ahead = 31), SYNQ_LAW_ADMIT), "30 and two meanwhile");
@@ -89,6 +100,7 @@ static const struct tap_case cases[] = {
 	{ "full", full },
 	{ "withheld", withheld },
 	{ "cap", cap },
+	{ "kept slots", kept },
 	{ "waits", waits },
 };
 

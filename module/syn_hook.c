@@ -119,6 +119,7 @@ static struct sock *find_listener(struct net *net, const struct segment *seg)
 
 static enum synq_verdict decide(struct synq_net *sn,
 				const struct synq_conf *conf,
+				const struct synq_listener *listener,
 				const struct synq_class *class,
 				const struct sock *sk,
 				struct synq_record *record)
@@ -131,8 +132,8 @@ static enum synq_verdict decide(struct synq_net *sn,
 			SYNQ_VERDICT_EXCESS_PASS : SYNQ_VERDICT_EXCESS_DROP;
 	if (!record)
 		return SYNQ_VERDICT_ADMIT;
-	return synq_admission_syn(&record->admission, conf, class, sk,
-				  &record->acceptq, &record->withheld);
+	return synq_admission_syn(&record->admission, conf, listener, class,
+				  sk, &record->acceptq, &record->withheld);
 }
 
 /* What would have been done, and is not ("enforce off"). */
@@ -211,7 +212,7 @@ static unsigned int judge(struct synq_net *sn, const struct synq_conf *conf,
 		synq_record_want(sn, sk);
 	class = synq_classify(conf, &seg->client, NULL);
 	synq_count(port, class->slot, SYNQ_COUNT_SEEN);
-	verdict = decide(sn, conf, class, sk, record);
+	verdict = decide(sn, conf, listener, class, sk, record);
 	if (synq_conf_observes(conf, listener, class))
 		verdict = forgo(verdict, port, class);
 	outcome = carry_out(verdict, conf, port, class, skb);

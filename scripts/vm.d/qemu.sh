@@ -184,6 +184,7 @@ qemu_command() {
 	local how=tcg,thread=single cpu=max
 	[ -z "$parallel" ] || how=tcg,thread=multi
 	[ "$accel" != kvm ] || how=kvm cpu=host
+	[ -z "$exact" ] || how=tcg cpu=max
 	qemu=(qemu-system-x86_64 -machine q35 -accel "$how" -cpu "$cpu"
 		-smp "$1" -m "$mem" -nodefaults -no-user-config -no-reboot
 		-display none -vga none -net none
@@ -192,6 +193,8 @@ qemu_command() {
 		-serial chardev:log -serial stdio
 		-append "console=ttyS0 loglevel=5 panic=-1 oops=panic
 			mitigations=off nokaslr tsc=reliable $3")
+	[ -z "$exact" ] || qemu+=(-icount shift=0,sleep=off -seed 1
+		-rtc base=2026-01-01T00:00:00,clock=vm)
 }
 
 # kvm_probe: sets accel.  A device node does not mean that guests run: boot one,
@@ -246,6 +249,7 @@ qemu_run() {
 }
 
 run_qemu() {
+	[ -z "$exact" ] || smp=1
 	qemu_command "${smp:-2}" "$scratch/initrd" "$append"
 	qemu_run
 }
