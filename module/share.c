@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shares of what is accepted: when is it a request's turn, by the weights of
+ * classes; and when has a class a claim to its minimum.
+ *
+ * DOC: weights
+ *
+ * Self-clocked fair queueing (S. J. Golestani, "A Self-Clocked Fair Queueing
+ * Scheme for Broadband Applications", INFOCOM 1994) with one unit of work for
+ * each request.  A request finishes, in virtual time, a step after the one of
+ * its class before it, or a step after the present if its class has none
+ * queued; the present is the finish of the request that is next; a step is
+ * inversely proportional to the weight.  Served by finish, classes that always
+ * have requests queued are accepted in proportion to their weights, in any
+ * window but for one or two requests, and a class that was idle has saved
+ * nothing up.
+ *
+ * Virtual time is a u64 that wraps.  A request carries its finish as a key of
+ * 32 bits: the 27 topmost bits of the finish, and below them its class's
+ * position, so that requests of different classes never have the same key.  A
+ * unit is the least that the key tells apart; the heaviest class, and nobody
+ * less, takes four.  Rounding is by what the key leaves out and does not add
+ * up.
+ *
+ * Keys and times are compared by signed difference.  Right as long as what is
+ * queued spans less than half of the range: a finish is never set further than
+ * HORIZON ahead, a quarter.  That is reached by 8388 queued requests of a
+ * class whose weight is a thousandth of the heaviest, or by 8.4 million of the
+ * heaviest; those beyond come too early, still in order of arrival.
+ *
+ * DOC: minimum shares
+ *
+ * Credit is counted in hundredths of a request.  A class earns its percentage
+ * of each request that is accepted, of whatever class, and pays for each of its
+ * own.  So one that is served anyway has no claim.  It cannot be in debt, and
+ * keeps no more than one request's worth that it had no use for.
+ *
+ * Pure: no locks, no clock, any context.
+ */
+#include <linux/math64.h>
+#include <linux/minmax.h>
+
+#include "share.h"
+
+#define POSITION_BITS	5
+#define POSITION_MASK	((1U << POSITION_BITS) - 1)
+#define KEY_SHIFT	32			/* of the key in a time */
+#define UNIT		(1ULL << (KEY_SHIFT + POSITION_BITS))
+#define HORIZON		(UNIT << 25)
+#define STEP_UNITS	4			/* of the heaviest class */
+#define CREDIT_MAX	0x40000000U
+
+/**
+ * synq_share_step() - what a request of a class takes, in virtual time
+ * @weight: of the class, 1 to SYNQ_SHARE_WEIGHT_MAX
+ * @heaviest: of all classes, at least @weight
+ *
+ * Context: any
+ * Return: the step, at least 4 units and below 2^49
+ */
+u64 synq_share_step(u16 weight, u16 heaviest)
+{
+	return div_u64(STEP_UNITS * UNIT * heaviest, weight);
+}
+
+/**
+ * synq_share_finish() - when a request finishes
+ * @after: finish of the one before it, or the present
+ * @step: of its class
+ * @now: the present; @after is not before it
+ *
+ * Context: any
+ * Return: the finish; never before @after, if that was made by this function
+ */
+u64 synq_share_finish(u64 after, u64 step, u64 now)
+{
+	return now + min_t(u64, after + step - now, HORIZON);
+}
+
+/**
+ * synq_share_key() - what a request carries of its finish
+ * @finish: virtual time
+ * @position: of its class, below 32
+ *
+ * Context: any
+ * Return: the key
+ */
+u32 synq_share_key(u64 finish, u8 position)
+{
+	return ((u32)(finish >> KEY_SHIFT) & ~POSITION_MASK) | position;
+}
+
+/**
+ * synq_share_position() - whose request is it?
+ * @key: of a request
+ *
+ * Context: any
+ * Return: position of its class
+ */
+u8 synq_share_position(u32 key)
+{
+	return key & POSITION_MASK;
+}
+
+/**
+ * synq_share_time() - the finish of a request as far as its key tells
+ * @key: of the request
+ *
+ * Context: any
+ * Return: virtual time, less than a unit before the finish
+ */
+u64 synq_share_time(u32 key)
+{
+	return (u64)(key & ~POSITION_MASK) << KEY_SHIFT;
+}
+
+/**
+ * synq_share_behind() - a finish behind another's, whatever the classes
+ * @key: of the other
+ *
+ * Context: any
+ * Return: virtual time
+ */
+u64 synq_share_behind(u32 key)
+{
+	return synq_share_time(key) + UNIT;
+}
+
+/**
+ * synq_share_left() - requests of a class that were not accepted yet
+ * @last: finish of its last request
+ * @step: of the class; its requests finish a step apart
+ * @head: key of the request that is next, of any class
+ * @position: of the class
+ *
+ * As if the class had always had requests queued: the caller knows how many it
+ * had at most.  With that bound it is exact, unless a request was set to the
+ * horizon.
+ *
+ * Context: any
+ * Return: those whose key is not before @head
+ */
+u32 synq_share_left(u64 last, u64 step, u32 head, u8 position)
+{
+	u64 since = synq_share_time(head);
+
+	if (position < synq_share_position(head))
+		since += UNIT;
+	if ((s64)(last - since) < 0)
+		return 0;
+	return div64_u64(last - since, step) + 1;
+}
+
+/**
+ * synq_share_earn() - the claim grows with what is accepted
+ * @credit: of the class
+ * @percent: its minimum share, 0 to 100
+ * @accepted: requests, of all classes
+ *
+ * Context: any
+ * Return: its credit now
+ */
+u32 synq_share_earn(u32 credit, u8 percent, u32 accepted)
+{
+	return min_t(u64, (u64)percent * accepted + credit, CREDIT_MAX);
+}
+
+/**
+ * synq_share_spend() - requests of the class were accepted
+ * @credit: of the class
+ * @requests: of the class
+ *
+ * Context: any
+ * Return: its credit now
+ */
+u32 synq_share_spend(u32 credit, u32 requests)
+{
+	return credit - min_t(u64, (u64)requests * SYNQ_SHARE_ONE, credit);
+}
+
+/**
+ * synq_share_keep() - what is left of a claim that was not made
+ * @credit: of a class that has nothing queued to use it for
+ *
+ * Context: any
+ * Return: its credit now
+ */
+u32 synq_share_keep(u32 credit)
+{
+	return min_t(u32, credit, SYNQ_SHARE_ONE);
+}
