@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keeps the accept queue of a listener in class order, FIFO inside a class,
- * in O(classes) for each connection, whatever the length of the queue.
+ * Keeps the accept queue of a listener in the order of its discipline, FIFO
+ * inside a class, in O(classes) for each connection, whatever the length of
+ * the queue.
  *
  * The queue is the kernel's own singly linked list; synq keeps no list of its
  * own, so that unloading at any moment leaves a valid queue.  accept(2) takes
@@ -12,200 +13,384 @@
  *
  * DOC: why a remembered tail never dangles
  *
- * A request that synq places is tagged: bit 63, an id, and the position (the
- * class in the order of service) it was placed at.  The tag lives in ir_cookie,
- * which every allocation of a request sets to 0, which was copied to the child
- * when the child was made, and which nothing uses while the request is in the
- * accept queue.  It may hold a real socket cookie when it arrives.  Those count
- * up from small numbers, without bit 63, or down from 2^64 in nested context;
- * ids begin at 1, are never used again and stay below 2^53, so neither looks
- * like a tag.  The whole id is compared, so a tag of another listener (a
- * request cloned by migration) or of an older configuration is no tag.
+ * A request that synq places is tagged (tag.c) with an id of this listener and
+ * this generation of its configuration, and with its rank.  What has another id
+ * is not placed: another generation takes a new id, so nothing placed under
+ * one configuration is read under another.
+ *
+ * The queue is served in lanes: by class, except that fifo has one lane for
+ * all, and that a minimum share and a class that is only observed put requests
+ * into the lane of another class.  The rank is the lane in strict order, 0 in
+ * fifo, and the key of its finish (share.c) in weighted order.  Ranks are
+ * compared by signed difference.
  *
  * 1. Under rskq_lock requests leave only at the head and come only at the
  *    tail, except by this file.  So the placed requests are a prefix of the
- *    queue, sorted by position.
- * 2. If the head has our tag and position p, then every placed request of a
- *    position before p has left: those tails are void.  The last placed
- *    request of p or later has not: it is the head, or behind it.
- * 3. If the head has no tag of ours, the placed prefix is empty: all void.
+ *    queue, sorted by rank.
+ * 2. If the head has our tag, it was placed, and every placed request of a
+ *    lower rank has left.  The tail of a lane has the highest rank of its lane,
+ *    and behind it there is none of its lane.  If its rank is lower than the
+ *    head's it has left: void.  If it is higher, it is behind the head.  If it
+ *    is equal, they are of the same lane, and it is the head or behind it:
+ *    strict and fifo have a rank for each lane, and keys of different classes
+ *    differ.
+ * 3. If the head has no tag of ours, nothing placed is left: all are void.
  *    The same holds for an empty queue.
- * 4. The unplaced requests are what follows the last valid tail.
+ * 4. The unplaced requests are what follows the valid tail of the highest
+ *    rank.
  *
  * A tail is void as soon as its request has left, but it is dereferenced only
  * after steps 2 and 3, in the same critical section; no request can leave in
- * between.  The tag holds no pointer: a diag dump may print it, harmlessly.
+ * between.
  *
- * Another generation takes a new id, which voids every tag at once: nothing
- * placed under one configuration is read under another.
+ * The signed difference is right: keys that are queued at the same time are
+ * less than half of the range apart (share.c), and a head that is placed was
+ * queued together with every tail that the last run left valid.
+ *
+ * DOC: what it costs
+ *
+ * Strict and fifo look at each lane once.  Weighted order looks at each lane
+ * for the valid tail of the highest rank below the new one and goes on from
+ * there, over requests of classes whose tail is higher.  All of them finish
+ * within the step of the new request: no further than its class's last one is
+ * away, or the head.  So there are no more of each class than the ratio of the
+ * two weights, rounded up, whatever the length of the queue; and since the
+ * steps of a class do not overlap, a request is passed by each other class at
+ * most once in its life: O(classes) on average.
+ *
+ * A minimum share moves the first request of a lane behind the tail of another,
+ * no more often than requests are accepted.
  *
  * Called from the listener's sk_data_ready, after every append, in softirq or
  * process context with the child's lock held, BH off, under rcu_read_lock();
  * and from process context, to sort what is queued.  Takes rskq_lock.
  */
 #include <linux/ktime.h>
+#include <linux/string.h>
 #include <net/inet_connection_sock.h>
 #include <net/request_sock.h>
 #include "acceptq.h"
 #include "classify.h"
+#include "tag.h"
 
-#define TAG_BIT		BIT_ULL(63)
-#define TAG_ID_SHIFT	10
-#define TAG_ID_MAX	(BIT_ULL(53) - 1)
-#define TAG_LOW_MASK	(BIT_ULL(TAG_ID_SHIFT) - 1)
-
-static atomic64_t last_id = ATOMIC64_INIT(0);
-
-/**
- * synq_tag_new_id() - an id that no tag ever had
- *
- * One for each listener and generation: at a million in a second 2^53 last
- * for 285 years.
- *
- * Context: any
- * Return: the id, from 1
- */
-u64 synq_tag_new_id(void)
-{
-	return atomic64_inc_return(&last_id) & TAG_ID_MAX;
-}
-
-/**
- * synq_tag() - the value to write into a request
- * @id: of the writer
- * @low: 10 bits of the writer's own
- *
- * Context: any
- * Return: the tag
- */
-u64 synq_tag(u64 id, unsigned int low)
-{
-	return TAG_BIT | id << TAG_ID_SHIFT | (low & TAG_LOW_MASK);
-}
-
-/**
- * synq_tag_is() - did the owner of an id write this?
- * @tag: found in a request
- * @id: not 0
- *
- * Context: any
- * Return: true if so
- */
-bool synq_tag_is(u64 tag, u64 id)
-{
-	return (tag & ~TAG_LOW_MASK) == (TAG_BIT | id << TAG_ID_SHIFT);
-}
-
-/**
- * synq_tag_low() - the writer's own bits
- * @tag: for which synq_tag_is() is true
- *
- * Context: any
- * Return: 0..1023
- */
-unsigned int synq_tag_low(u64 tag)
-{
-	return tag & TAG_LOW_MASK;
-}
+/* One critical section. */
+struct run {
+	struct request_sock_queue *q;
+	struct synq_acceptq *queue;
+	struct synq_port *port;
+	struct request_sock *last;	/* of the placed; NULL: none */
+	u32 last_rank;
+};
 
 static u64 tag_of(const struct request_sock *req)
 {
 	return atomic64_read(&inet_rsk(req)->ir_cookie);
 }
 
-/*
- * Steps 2 and 3 of the proof.  Returns the position of the last valid tail, or
- * -1 if nothing is placed.
- */
-static int void_tails(struct synq_acceptq *queue,
-		      const struct request_sock *head)
+static u32 low_of(const struct request_sock *req)
 {
-	int last = -1, p, from;
-
-	from = head && synq_tag_is(tag_of(head), queue->id) ?
-	       synq_tag_low(tag_of(head)) : SYNQ_SLOTS;
-	for (p = 0; p < from; p++)
-		queue->tail[p] = NULL;
-	for (; p < SYNQ_SLOTS; p++)
-		if (queue->tail[p])
-			last = p;
-	return last;
+	return synq_tag_low(tag_of(req));
 }
 
-/* Requests cut off the unplaced end, by position, in order of arrival. */
-struct chunk {
-	struct request_sock *first[SYNQ_SLOTS];
-	struct request_sock *last[SYNQ_SLOTS];
-	u32 n;
-};
-
-/*
- * Classify, tag and sort up to a chunk's worth of requests.  @highest is the
- * last position in use before them.  Returns the first request left over.
- */
-static struct request_sock *take_chunk(const struct sock *sk,
-				       const struct synq_acceptq *queue,
-				       const struct synq_conf *conf,
-				       struct synq_port *port,
-				       struct request_sock *req, int highest,
-				       struct chunk *chunk)
+static u32 rank_of(const struct synq_acceptq *queue, u32 low)
 {
-	memset(chunk, 0, sizeof(*chunk));
-	for (; req && chunk->n < SYNQ_ACCEPTQ_CHUNK; chunk->n++) {
-		const struct synq_class *class =
-			synq_classify_request(conf, sk, req);
-		u8 p = class->position;
+	switch ((enum synq_order)queue->order) {
+	case SYNQ_ORDER_STRICT:
+		return synq_acceptq_lane(low);
+	case SYNQ_ORDER_WEIGHTED:
+		return low;
+	case SYNQ_ORDER_FIFO:
+		break;
+	}
+	return 0;
+}
 
-		atomic64_set(&inet_rsk(req)->ir_cookie,
-			     synq_tag(queue->id, p));
-		if (chunk->last[p])
-			chunk->last[p]->dl_next = req;
-		else
-			chunk->first[p] = req;
-		chunk->last[p] = req;
+static bool is_before(u32 rank, u32 other)
+{
+	return (s32)(rank - other) < 0;
+}
 
-		synq_count(port, class->slot, SYNQ_COUNT_PLACED);
-		if (p < highest)
-			synq_count(port, class->slot, SYNQ_COUNT_MOVED);
-		else
-			highest = p;
+static struct request_sock *first_unplaced(const struct run *run)
+{
+	return run->last ? run->last->dl_next : run->q->rskq_accept_head;
+}
+
+/* Steps 2 to 4 of the proof. */
+static void void_tails(struct run *run)
+{
+	const struct request_sock *head = run->q->rskq_accept_head;
+	struct synq_acceptq *queue = run->queue;
+	bool any = head && synq_tag_is(tag_of(head), queue->id);
+	u32 first = any ? rank_of(queue, low_of(head)) : 0;
+	struct synq_lane *lane;
+
+	run->last = NULL;
+	for (lane = queue->lane; lane < queue->lane + SYNQ_SLOTS; lane++) {
+		if (!any || is_before(lane->rank, first))
+			lane->tail = NULL;
+		if (lane->tail && (!run->last ||
+				   is_before(run->last_rank, lane->rank))) {
+			run->last = lane->tail;
+			run->last_rank = lane->rank;
+		}
+	}
+}
+
+/* Who has been accepted since the last run? */
+static void settle(const struct run *run, const struct sock *sk)
+{
+	const struct request_sock *req = first_unplaced(run);
+	s64 placed = READ_ONCE(sk->sk_ack_backlog);
+	unsigned int n;
+
+	for (n = 0; req && n < SYNQ_ACCEPTQ_CHUNK; n++)
 		req = req->dl_next;
+	synq_acceptq_leave(run->queue, run->port, run->last,
+			   run->last ? low_of(run->q->rskq_accept_head) : 0,
+			   req ? -1 : max_t(s64, placed - n, 0));
+}
+
+/* Another configuration: nothing is placed, nothing remembered. */
+static void begin(struct run *run, const struct synq_conf *conf,
+		  const struct synq_listener *listener)
+{
+	struct synq_acceptq *queue = run->queue;
+	u16 heaviest = 1;
+	u8 p;
+
+	memset_startat(queue, 0, id);
+	queue->id = synq_tag_new_id();
+	queue->generation = conf->generation;
+	queue->policy = listener->order;
+	queue->order = conf->observe || listener->observe ? SYNQ_ORDER_FIFO :
+							    listener->order;
+	queue->n = conf->n_positions;
+	for (p = 0; p < queue->n; p++)
+		heaviest = max(heaviest,
+			       conf->class[conf->order[p]].weight_effective);
+	for (p = 0; p < queue->n; p++) {
+		const struct synq_class *class = &conf->class[conf->order[p]];
+		struct synq_member *member = &queue->member[p];
+
+		member->slot = class->slot;
+		member->weight = class->weight_effective;
+		member->step = synq_share_step(member->weight, heaviest);
+		member->observe = class->observe;
+		member->percent = class->observe ? 0 : class->min_share;
 	}
-	return req;
+	run->last = NULL;
+}
+
+/* The tail of the nearest lane in use at or before one; NULL: none. */
+static struct request_sock *tail_before(const struct synq_acceptq *queue,
+					int lane)
+{
+	for (; lane >= 0; lane--)
+		if (queue->lane[lane].tail)
+			return queue->lane[lane].tail;
+	return NULL;
+}
+
+/* The last placed request with a rank at or before one behind the head's. */
+static struct request_sock *walk_to(const struct run *run, u32 rank)
+{
+	struct request_sock *prev = run->q->rskq_accept_head;
+	const struct synq_lane *lane, *nearest = NULL;
+
+	for (lane = run->queue->lane;
+	     lane < run->queue->lane + run->queue->n; lane++)
+		if (lane->tail && !is_before(rank, lane->rank) &&
+		    (!nearest || is_before(nearest->rank, lane->rank)))
+			nearest = lane;
+	if (nearest)
+		prev = nearest->tail;
+	while (prev != run->last && !is_before(rank, low_of(prev->dl_next)))
+		prev = prev->dl_next;
+	return prev;
 }
 
 /*
- * Link the chunk behind the tails of its positions and the rest behind it all.
- * accept(2) and poll(2) look at the head without the lock, so it is written
- * once, at the end, and is never NULL in between.
+ * accept(2) and poll(2) look at the head without the lock: it is never NULL in
+ * between.
  */
-static void splice_chunk(struct request_sock_queue *q,
-			 struct synq_acceptq *queue, int last,
-			 const struct chunk *chunk, struct request_sock *rest)
+static void link_behind(const struct run *run, struct request_sock *prev,
+			struct request_sock *req)
 {
-	struct request_sock *head = last < 0 ? NULL : q->rskq_accept_head;
-	struct request_sock *prev = NULL;
-	int p;
-
-	if (last >= 0)
-		queue->tail[last]->dl_next = NULL;
-	for (p = 0; p < SYNQ_SLOTS; p++) {
-		if (queue->tail[p])
-			prev = queue->tail[p];
-		if (!chunk->first[p])
-			continue;
-		chunk->last[p]->dl_next = prev ? prev->dl_next : head;
-		if (prev)
-			prev->dl_next = chunk->first[p];
-		else
-			head = chunk->first[p];
-		queue->tail[p] = chunk->last[p];
-		prev = chunk->last[p];
+	if (prev) {
+		req->dl_next = prev->dl_next;
+		prev->dl_next = req;
+	} else {
+		req->dl_next = run->q->rskq_accept_head;
+		WRITE_ONCE(run->q->rskq_accept_head, req);
 	}
-	prev->dl_next = rest;
-	if (!rest)
-		q->rskq_accept_tail = prev;
-	WRITE_ONCE(q->rskq_accept_head, head);
+	if (!req->dl_next)
+		run->q->rskq_accept_tail = req;
+}
+
+static void unlink_behind(const struct run *run, struct request_sock *prev)
+{
+	prev->dl_next = prev->dl_next->dl_next;
+	if (!prev->dl_next)
+		run->q->rskq_accept_tail = prev;
+}
+
+static void tag(const struct run *run, struct request_sock *req, u8 lane,
+		u32 low)
+{
+	struct synq_lane *to = &run->queue->lane[lane];
+
+	atomic64_set(&inet_rsk(req)->ir_cookie,
+		     synq_tag(run->queue->id, low));
+	to->tail = req;
+	to->rank = rank_of(run->queue, low);
+}
+
+/* Strict order, and fifo as its special case. */
+static struct request_sock *in_lane(const struct run *run,
+				    struct synq_member *member, u8 *lane,
+				    u32 *low)
+{
+	u8 position = *lane;
+
+	if (run->queue->order == SYNQ_ORDER_FIFO)
+		*lane = 0;
+	else if (member->observe && run->last)
+		*lane = max_t(u32, position, run->last_rank);
+	*low = (u32)*lane << SYNQ_LANE_SHIFT |
+	       (u32)position << SYNQ_MEMBER_SHIFT |
+	       (member->placed & SYNQ_NUMBER_MASK);
+	return tail_before(run->queue, *lane);
+}
+
+static struct request_sock *in_turn(const struct run *run,
+				    struct synq_member *member, u8 position,
+				    u32 *low)
+{
+	u64 now = 0;
+
+	if (run->last)
+		now = synq_share_time(low_of(run->q->rskq_accept_head));
+	if (!run->queue->lane[position].tail)
+		member->finish = now;
+	member->finish = synq_share_finish(member->finish, member->step, now);
+	*low = synq_share_key(member->finish, position);
+	/* There is nothing to come before the first of all. */
+	return run->last ? walk_to(run, *low) : NULL;
+}
+
+/* To the end of the queue, as the stock kernel does, in weighted order. */
+static struct request_sock *in_arrival(const struct run *run,
+				       struct synq_member *member, u8 position,
+				       u32 *low)
+{
+	struct request_sock *prev = in_turn(run, member, position, low);
+
+	if (prev == run->last)
+		return prev;
+	synq_count(run->port, member->slot, SYNQ_COUNT_WOULD_MOVE);
+	member->finish = synq_share_behind(run->last_rank);
+	*low = synq_share_key(member->finish, position);
+	return run->last;
+}
+
+/* Place the first of the unplaced requests, which follows the placed ones. */
+static void place(struct run *run, struct request_sock *req,
+		  const struct synq_class *class)
+{
+	struct synq_member *member = &run->queue->member[class->position];
+	struct request_sock *prev;
+	u8 lane = class->position;
+	u32 low;
+
+	member->placed++;
+	if (run->queue->order != SYNQ_ORDER_WEIGHTED)
+		prev = in_lane(run, member, &lane, &low);
+	else if (member->observe)
+		prev = in_arrival(run, member, lane, &low);
+	else
+		prev = in_turn(run, member, lane, &low);
+	if (run->queue->order == SYNQ_ORDER_FIFO ?
+	    synq_acceptq_would_move(run->queue, class->position) :
+	    lane != class->position)
+		synq_count(run->port, class->slot, SYNQ_COUNT_WOULD_MOVE);
+
+	if (prev == run->last) {
+		run->last = req;
+		run->last_rank = rank_of(run->queue, low);
+	} else {
+		unlink_behind(run, run->last);
+		link_behind(run, prev, req);
+		synq_count(run->port, class->slot, SYNQ_COUNT_MOVED);
+	}
+	tag(run, req, lane, low);
+	WRITE_ONCE(member->queued, member->queued + 1);
+	WRITE_ONCE(run->queue->lane[lane].queued,
+		   run->queue->lane[lane].queued + 1);
+	synq_count(run->port, class->slot, SYNQ_COUNT_PLACED);
+}
+
+/*
+ * A class has a claim to its minimum share: the first request of its lane goes
+ * behind the tail of the first lane in use, but never before one of its class
+ * that was moved earlier.  One of an observed class, which may have others in
+ * any lane before, only joins the nearest of them, and so makes way.  Returns
+ * false if there is nothing to move.
+ */
+static bool share(struct run *run, u8 position)
+{
+	struct synq_acceptq *queue = run->queue;
+	struct synq_member *member = &queue->member[position];
+	struct synq_lane *own = &queue->lane[position];
+	struct request_sock *prev, *to, *req;
+	u8 lane = 0, of;
+	u32 low;
+
+	while (lane < position && !queue->lane[lane].tail)
+		lane++;
+	if (member->shared)
+		lane = max(lane, member->lane);
+	prev = tail_before(queue, position - 1);
+	if (lane >= position || !prev || !own->tail)
+		return false;
+
+	req = prev->dl_next;
+	low = low_of(req);
+	of = synq_acceptq_member(queue, low);
+	if (of == position) {
+		member->shared++;
+		member->lane = lane;
+		synq_count(run->port, member->slot, SYNQ_COUNT_SHARED);
+	} else if (queue->member[of].observe) {
+		lane = synq_acceptq_lane(low_of(prev));
+	}
+	to = tail_before(queue, lane);
+	if (own->tail == req)
+		own->tail = NULL;
+	if (run->last == req) {
+		run->last = to == prev ? req : prev;
+		run->last_rank = to == prev ? lane :
+					      rank_of(queue, low_of(prev));
+	}
+	unlink_behind(run, prev);
+	link_behind(run, to, req);
+	low &= ~(~0U << SYNQ_LANE_SHIFT);
+	tag(run, req, lane, (u32)lane << SYNQ_LANE_SHIFT | low);
+	WRITE_ONCE(own->queued, own->queued - 1);
+	WRITE_ONCE(queue->lane[lane].queued, queue->lane[lane].queued + 1);
+	return true;
+}
+
+static void share_out(struct run *run)
+{
+	struct synq_member *member;
+	u8 p;
+
+	for (p = 1; p < run->queue->n; p++) {
+		member = &run->queue->member[p];
+		while (member->credit >= SYNQ_SHARE_ONE && share(run, p))
+			member->credit = synq_share_spend(member->credit, 1);
+		member->credit = synq_share_keep(member->credit);
+	}
 }
 
 /*
@@ -224,23 +409,12 @@ static void measure(const struct sock *sk, struct synq_acceptq *queue,
 	queue->length = length;
 }
 
-u32 synq_acceptq_ahead(const struct synq_acceptq *queue, const struct sock *sk,
-		       u8 position)
-{
-	return READ_ONCE(sk->sk_ack_backlog);
-}
-
-u32 synq_acceptq_own(const struct synq_acceptq *queue, u8 position)
-{
-	return 0;
-}
-
 /**
- * synq_acceptq_place() - put what was appended into class order
+ * synq_acceptq_place() - put what was appended into its place
  * @sk: listener
  * @queue: what is remembered of its accept queue
  * @conf: snapshot
- * @port: where to count
+ * @listener: that @conf has for the port
  *
  * Places at most SYNQ_ACCEPTQ_CHUNK requests, so that the first run over a
  * long queue is bounded; what is left over is a legal unplaced tail for the
@@ -251,29 +425,31 @@ u32 synq_acceptq_own(const struct synq_acceptq *queue, u8 position)
  * Return: true if unplaced requests remain
  */
 bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
-			const struct synq_conf *conf, struct synq_port *port)
+			const struct synq_conf *conf,
+			const struct synq_listener *listener)
 {
-	struct request_sock_queue *q = &inet_csk(sk)->icsk_accept_queue;
-	struct request_sock *rest = NULL, *req;
-	struct chunk chunk;
-	int last;
+	struct run run = {
+		.q = &inet_csk(sk)->icsk_accept_queue,
+		.queue = queue,
+		.port = listener->port,
+	};
+	struct request_sock *req = NULL;
+	unsigned int n;
 
-	spin_lock_bh(&q->rskq_lock);
+	spin_lock_bh(&run.q->rskq_lock);
 	if (inet_sk_state_load(sk) != TCP_LISTEN)
 		goto out;
-	if (!queue->id || queue->generation != conf->generation) {
-		queue->id = synq_tag_new_id();
-		queue->generation = conf->generation;
-	}
-	last = void_tails(queue, q->rskq_accept_head);
-	req = last < 0 ? q->rskq_accept_head : queue->tail[last]->dl_next;
-	if (!req)
-		goto out;
-	rest = take_chunk(sk, queue, conf, port, req, last, &chunk);
-	splice_chunk(q, queue, last, &chunk, rest);
-	if (!rest)
-		measure(sk, queue, chunk.n);
+	void_tails(&run);
+	settle(&run, sk);
+	if (!queue->id || queue->generation != conf->generation)
+		begin(&run, conf, listener);
+	for (n = 0; (req = first_unplaced(&run)) && n < SYNQ_ACCEPTQ_CHUNK; n++)
+		place(&run, req, synq_classify_request(conf, sk, req));
+	if (queue->order == SYNQ_ORDER_STRICT)
+		share_out(&run);
+	if (n && !req)
+		measure(sk, queue, n);
 out:
-	spin_unlock_bh(&q->rskq_lock);
-	return rest;
+	spin_unlock_bh(&run.q->rskq_lock);
+	return req;
 }

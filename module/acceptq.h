@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The accept queue of a listener, kept in class order.  See acceptq.c.
+ * The accept queue of a listener, kept in the order of its discipline.  See
+ * acceptq.c.
  */
 #ifndef _SYNQ_ACCEPTQ_H
 #define _SYNQ_ACCEPTQ_H
 
 #include "conf.h"
 #include "drain.h"
+#include "share.h"
 
 struct request_sock;
 struct sock;
@@ -14,36 +16,108 @@ struct sock;
 #define SYNQ_ACCEPTQ_CHUNK	256	/* requests placed in one run */
 
 /**
- * struct synq_acceptq - what synq remembers of one accept queue
- * @id: marks the requests placed under @generation; 0: none yet
- * @generation: of the snapshot that @id belongs to
- * @tail: last placed request of each position, believed only after the head
- *	has been looked at
- *
- * @length: requests in the queue after the last run
- * @drain: how fast it is emptied
- *
- * Protected by the queue's own rskq_lock.
+ * struct synq_lane - a place in the order of service
+ * @tail: last placed request of the lane, believed only after the head has
+ *	been looked at
+ * @rank: of @tail in the order of the queue
+ * @queued: requests of the lane; kept by SYNQ_ORDER_STRICT only
  */
-struct synq_acceptq {
-	u64 id;
-	u32 generation;
-	struct request_sock *tail[SYNQ_SLOTS];
-	u32 length;
-	struct synq_drain drain;
+struct synq_lane {
+	struct request_sock *tail;
+	u32 rank;
+	u32 queued;
 };
 
-bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
-			const struct synq_conf *conf, struct synq_port *port);
+/**
+ * struct synq_member - a class, as one accept queue sees it
+ * @step: what a request takes in virtual time (share.c)
+ * @finish: of its last request in virtual time
+ * @queued: its placed requests that are not known to have been accepted
+ * @placed: number of its last request
+ * @shared: of @queued, those that its minimum share has moved forward
+ * @credit: of its minimum share (share.c)
+ * @weight: of the class
+ * @percent: its minimum share, 0: none
+ * @lane: that its minimum share has moved a request to the last time
+ * @slot: where to count
+ * @observe: its requests go to the end of the queue
+ */
+struct synq_member {
+	u64 step;
+	u64 finish;
+	u32 queued;
+	u32 placed;
+	u32 shared;
+	u32 credit;
+	u16 weight;
+	u8 percent;
+	u8 lane;
+	u8 slot;
+	bool observe;
+};
 
+/**
+ * struct synq_acceptq - what synq remembers of one accept queue
+ * @drain: how fast it is emptied
+ * @length: of the queue after the last run
+ * @id: marks the requests placed under @generation; 0: none yet
+ * @generation: of the snapshot that @id belongs to
+ * @order: enum synq_order in force
+ * @policy: the configured one, which differs where it is only observed
+ * @n: positions in use
+ * @lane: by position
+ * @member: by position of the class
+ *
+ * Written under the queue's own rskq_lock; numbers of queued requests are read
+ * without.
+ */
+struct synq_acceptq {
+	struct synq_drain drain;
+	u32 length;
+
+	/* of one generation */
+	u32 id;
+	u32 generation;
+	u8 order;
+	u8 policy;
+	u8 n;
+	struct synq_lane lane[SYNQ_SLOTS];
+	struct synq_member member[SYNQ_SLOTS];
+};
+
+/*
+ * What a placed request carries, in the low half of its tag.  Weighted: its key
+ * (share.h).  Else, from the top: its lane, the position of its class, and the
+ * last bits of its number within the class.
+ */
+#define SYNQ_LANE_SHIFT		27
+#define SYNQ_MEMBER_SHIFT	22
+#define SYNQ_MEMBER_MASK	31U
+#define SYNQ_NUMBER_MASK	((1U << SYNQ_MEMBER_SHIFT) - 1)
+
+static inline u8 synq_acceptq_lane(u32 low)
+{
+	return low >> SYNQ_LANE_SHIFT;
+}
+
+static inline u8 synq_acceptq_member(const struct synq_acceptq *queue, u32 low)
+{
+	return queue->order == SYNQ_ORDER_WEIGHTED ?
+	       synq_share_position(low) :
+	       low >> SYNQ_MEMBER_SHIFT & SYNQ_MEMBER_MASK;
+}
+
+/* acceptq.c */
+bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
+			const struct synq_conf *conf,
+			const struct synq_listener *listener);
+
+/* account.c */
 u32 synq_acceptq_ahead(const struct synq_acceptq *queue, const struct sock *sk,
 		       u8 position);
 u32 synq_acceptq_own(const struct synq_acceptq *queue, u8 position);
-
-/* Tags: what synq writes into a request.  See acceptq.c. */
-u64 synq_tag_new_id(void);
-u64 synq_tag(u64 id, unsigned int low);
-bool synq_tag_is(u64 tag, u64 id);
-unsigned int synq_tag_low(u64 tag);
+bool synq_acceptq_would_move(const struct synq_acceptq *queue, u8 position);
+void synq_acceptq_leave(struct synq_acceptq *queue, struct synq_port *port,
+			bool any, u32 head, s64 placed);
 
 #endif /* _SYNQ_ACCEPTQ_H */

@@ -69,6 +69,16 @@ static const struct synq_conf *conf_of(const struct synq_record *record)
 	return conf;
 }
 
+/* Put what is queued into order.  True if there is more to do. */
+static bool place(struct synq_record *record, const struct synq_conf *conf)
+{
+	const struct synq_listener *listener =
+		synq_conf_listener(conf, record->counters->port);
+
+	return listener && listener->port == record->counters &&
+	       synq_acceptq_place(record->sk, &record->acceptq, conf, listener);
+}
+
 /* Rule 7: as long as somebody else may call us, the text must stay. */
 static void pin(struct synq_record *record)
 {
@@ -103,8 +113,7 @@ static void synq_data_ready(struct sock *sk)
 	if (!WARN_ON_ONCE(!record)) {
 		conf = conf_of(record);
 		if (conf)
-			synq_acceptq_place(sk, &record->acceptq, conf,
-					   record->counters);
+			place(record, conf);
 		if (READ_ONCE(sk->sk_data_ready) != synq_data_ready &&
 		    !READ_ONCE(record->leaving))
 			pin(record);
@@ -311,7 +320,7 @@ static void borrow_callbacks(struct synq_record *record, struct sock *sk)
 }
 
 /* Sort what was queued before, in bounded runs. */
-static void sort_backlog(struct synq_record *record, struct sock *sk)
+static void sort_backlog(struct synq_record *record)
 {
 	const struct synq_conf *conf;
 	bool more;
@@ -319,8 +328,7 @@ static void sort_backlog(struct synq_record *record, struct sock *sk)
 	do {
 		rcu_read_lock();
 		conf = conf_of(record);
-		more = conf && synq_acceptq_place(sk, &record->acceptq, conf,
-						  record->counters);
+		more = conf && place(record, conf);
 		rcu_read_unlock();
 		cond_resched();
 	} while (more);
@@ -346,7 +354,7 @@ static void attach(struct work_struct *work)
 		if (!record[i])
 			continue;
 		borrow_callbacks(record[i], sk[i]);
-		sort_backlog(record[i], sk[i]);
+		sort_backlog(record[i]);
 	}
 	mutex_unlock(&attach_mutex);
 	for (i = 0; i < n; i++)
@@ -476,8 +484,7 @@ static bool sort_some(struct synq_net *sn, const struct synq_conf *conf)
 	hash_for_each(synq_records, bucket, record, node) {
 		if (record->sn != sn || record->leaving)
 			continue;
-		more |= synq_acceptq_place(record->sk, &record->acceptq, conf,
-					   record->counters);
+		more |= place(record, conf);
 	}
 	spin_unlock_bh(&synq_record_lock);
 	return more;

@@ -5,7 +5,7 @@
  * sent again, or they expire.
  *
  * Nothing tells synq that a half-open request was dropped.  A withheld one is
- * therefore tagged (acceptq.c) with the second in which that first happened,
+ * therefore tagged (tag.c) with the second in which that first happened,
  * and counted by second and class; what is left of a second after the longest
  * time that SYN-ACKs are repeated has expired.  withheld = completed + expired
  * + pending, always; pending may be too high for a while, never too low, and
@@ -19,7 +19,7 @@
 #include <linux/ktime.h>
 #include <net/inet_sock.h>
 #include <net/request_sock.h>
-#include "acceptq.h"
+#include "tag.h"
 #include "withheld.h"
 
 static u32 seconds(void)

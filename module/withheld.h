@@ -23,7 +23,7 @@ struct request_sock;
  */
 struct synq_withheld {
 	spinlock_t lock;	/* protects the rest */
-	u64 id;
+	u32 id;
 	u32 now;
 	u32 total;
 	u16 pending[SYNQ_WITHHELD_SECONDS][SYNQ_SLOTS];

@@ -43,6 +43,10 @@ by_class() {
 		}'
 }
 
+not() {
+	! "$@"
+}
+
 ids() {
 	awk '$1 == "accept" { print $4 }' "$1"
 }
@@ -208,4 +212,201 @@ order_tests() {
 	seq 0 29 | sed 's/^/c/' >"$TMP/expected"
 	same "one class: order of arrival" "$TMP/server" "$TMP/expected"
 	is "one class: nothing was moved" "$(sum_of moved)" 0
+}
+
+# --- disciplines ---
+
+# ordered ORDER [SED]: three classes, changed by SED.  A server that holds makes
+# everybody wait: nobody is refused for that.
+ordered() {
+	three_classes | sed -E -e "s/^listener .*/& order $1/" \
+		-e 's/^class add (silver|bulk) .*/& max-wait none/' -e "${2-}"
+}
+
+# events LIST [ID]: what the twins read: "arrive CLASS ID" for each
+events() {
+	class_of <"$1" | awk -v id="${2-c}" '{ print "arrive", $1, id NR - 1 }'
+}
+
+# twin ORDER OPTION...: a slow obvious twin of one queue.  Reads events, of
+# which "accept N" takes the first N, and "order ORDER OPTION..." places all
+# that is queued anew in the order that it has.  Prints the ids as accepted, the
+# rest at the end.  Options: w1=3 is the weight of class 1, s3=10 the minimum
+# share of class 3 in per cent, o2=1 has class 2 only observed.
+twin() {
+	awk -v options="$*" '
+	# Virtual time in 2^-37 units, as share.c has it; exact in a double
+	# for some thousand requests.
+	function set(text,   i, n, word, pair, heaviest) {
+		n = split(text, word, " ")
+		order = word[1]
+		for (c = 1; c <= 3; c++) {
+			weight[c] = 1
+			percent[c] = observe[c] = credit[c] = queued[c] = 0
+		}
+		for (i = 2; i <= n; i++) {
+			split(word[i], pair, "=")
+			c = substr(word[i], 2, 1)
+			if (word[i] ~ /^w/) weight[c] = pair[2]
+			if (word[i] ~ /^s/) percent[c] = pair[2]
+			if (word[i] ~ /^o/) observe[c] = pair[2]
+		}
+		heaviest = 1
+		for (c = 1; c <= 3; c++)
+			if (weight[c] > heaviest)
+				heaviest = weight[c]
+		for (c = 1; c <= 3; c++)
+			step[c] = int(4 * UNIT * heaviest / weight[c])
+	}
+	function put(at, c, id, k,   i) {
+		for (i = n++; i >= at; i--) {
+			class[i + 1] = class[i]
+			name[i + 1] = name[i]
+			key[i + 1] = key[i]
+			moved[i + 1] = moved[i]
+		}
+		class[at] = c; name[at] = id; key[at] = k; moved[at] = 0
+	}
+	function cut(at,   i) {
+		for (i = at; i < n; i++) {
+			class[i] = class[i + 1]
+			name[i] = name[i + 1]
+			key[i] = key[i + 1]
+			moved[i] = moved[i + 1]
+		}
+		n--
+	}
+	function arrive(c, id,   at, k, now) {
+		at = n + 1
+		if (order == "strict")
+			k = observe[c] && n && key[n] > c ? key[n] : c
+		if (order == "fifo")
+			k = 0
+		if (order == "weighted") {
+			now = n ? int(key[1] / 32) * UNIT : 0
+			if (!queued[c])
+				finish[c] = now
+			finish[c] += step[c]
+			k = int(finish[c] / UNIT) * 32 + c
+		}
+		while (at > 1 && key[at - 1] > k)
+			at--
+		put(at, c, id, k)
+		queued[c]++
+	}
+	# Those that came since the last look were placed; now, who left?
+	function leave(   c) {
+		for (c = 1; c <= 3; c++) {
+			credit[c] += percent[c] * left - 100 * paid[c]
+			if (credit[c] < 0)
+				credit[c] = 0
+			paid[c] = 0
+		}
+		left = 0
+	}
+	function share(   c, at, from, id) {
+		for (c = 1; c <= 3; c++) {
+			while (credit[c] >= 100) {
+				for (from = 1; from <= n && key[from] < c; from++);
+				if (from > n || from == 1 || key[from] != c)
+					break
+				credit[c] -= 100
+				if (observe[class[from]]) {
+					key[from] = key[from - 1]
+					continue
+				}
+				for (at = 1; key[at] == key[1]; at++);
+				id = name[from]
+				cut(from)
+				put(at, c, id, key[1])
+				moved[at] = 1
+			}
+			if (credit[c] > 100)
+				credit[c] = 100
+		}
+	}
+	function take(k,   c) {
+		while (k-- && n) {
+			print name[1]
+			queued[class[1]]--
+			left++
+			if (!moved[1])
+				paid[class[1]]++
+			cut(1)
+		}
+	}
+	BEGIN { UNIT = 2 ^ 37; set(options) }
+	$1 == "arrive" { leave(); arrive($2, $3); share() }
+	$1 == "accept" { take($2) }
+	$1 == "order" {
+		old = n
+		for (i = 1; i <= n; i++) {
+			oldc[i] = class[i]
+			oldn[i] = name[i]
+		}
+		n = left = 0
+		set(substr($0, 7))
+		for (i = 1; i <= old; i++)
+			arrive(oldc[i], oldn[i])
+	}
+	END { take(n) }'
+}
+
+# classes_of OUT: of the accepted, by address, in the order of accept(2)
+classes_of() {
+	awk '$1 == "accept" { print $2 }' "$1" | class_of
+}
+
+# proportion OUT N WINDOW SLACK WEIGHT...: of the first N accepted each class has
+# its part within 1 % of N, and of each WINDOW within SLACK
+proportion() {
+	classes_of "$1" | awk -v n="$2" -v window="$3" -v slack="$4" \
+			-v weights="${*:5}" '
+		BEGIN { k = split(weights, w, " ") }
+		BEGIN { for (c = 1; c <= k; c++) sum += w[c] }
+		NR <= n {
+			class[NR] = $1
+			all[$1]++
+			here[$1]++
+			if (NR > window)
+				here[class[NR - window]]--
+			for (c = 1; NR >= window && c <= k; c++) {
+				off = here[c] - window * w[c] / sum
+				if (off < 0) off = -off
+				if (off > worst) worst = off
+			}
+		}
+		END {
+			for (c = 1; c <= k; c++) {
+				printf "%s%d", (c > 1 ? " : " : "# "), all[c]
+				off = all[c] - n * w[c] / sum
+				if (off > n / 100 || -off > n / 100)
+					bad = 1
+			}
+			printf " of %d; in %d off by %.1f at most\n", n, window, worst
+			exit bad || worst > slack || NR < n
+		}'
+}
+
+# run_rounds N GOLD: N times: the server takes as many as hold -C says, then as
+# many of gold come
+run_rounds() {
+	local i
+	for ((i = 1; i <= $1; i++)); do
+		if [ "$i" = 1 ]; then touch "$TMP/go"; else touch "$TMP/go.$((i - 1))"; fi
+		must_come 30 has "$TMP/server" ^accept $((i * chunk))
+		for ((j = 1; j <= $2; j++)); do
+			echo "${sources%% *}$j"
+		done >"$TMP/list.$i"
+		arrive "$TMP/list.$i" "r$i-"
+	done
+}
+
+# rounds_of N GOLD: the same as events
+rounds_of() {
+	local i
+	for ((i = 1; i <= $1; i++)); do
+		echo "accept $chunk"
+		events "$TMP/list.$i" "r$i-"
+	done
 }
