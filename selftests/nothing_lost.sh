@@ -19,8 +19,14 @@ conf() {
 	echo "listener add port $SHORT"
 }
 
+# swapped N: other priorities, and each time another discipline
 swapped() {
-	conf | sed 's/gold priority 0/gold priority 9/'
+	conf | sed 's/gold priority 0/gold priority 9/' | case $(($1 % 3)) in
+	0) cat ;;
+	1) sed -E -e 's/^listener.*/& order weighted/' \
+		-e 's/^class add silver.*/& weight 7/' ;;
+	2) sed 's/^class add bulk.*/& min-share 30%/' ;;
+	esac
 }
 
 # traffic SECONDS: begins
@@ -89,7 +95,7 @@ while [ "$(ms)" -lt $end ]; do
 	load_synq
 	conf | apply
 	wait_for 5 counter_from bulk placed 20 $LONG
-	swapped | apply
+	swapped $cycles | apply
 	wait_for 5 counter_from gold placed 20 $LONG
 	if [ $((cycles % 3)) = 0 ]; then
 		sq off
