@@ -58,14 +58,17 @@ static bool is_syn(const struct tcphdr *th)
 }
 
 /* An address of the host, or any that a local route (AnyIP) delivers here. */
-static bool is_local6(struct net *net, const struct in6_addr *daddr)
+static bool is_local6(struct net *net, const struct net_device *dev,
+		      const struct in6_addr *daddr)
 {
+	/* A VRF has addresses and a table of its own. */
+	int vrf = netif_is_l3_master(dev) ? dev->ifindex : 0;
 	struct rt6_info *rt;
 	bool is_local;
 
-	if (ipv6_chk_addr(net, daddr, NULL, 0))
+	if (ipv6_chk_addr(net, daddr, dev, 0))
 		return true;
-	rt = rt6_lookup(net, daddr, NULL, 0, NULL, 0);
+	rt = rt6_lookup(net, daddr, NULL, vrf, NULL, 0);
 	is_local = rt && rt->rt6i_flags & RTF_LOCAL;
 	ip6_rt_put(rt);
 	return is_local;
@@ -75,7 +78,7 @@ static bool is_for_this_host(struct net *net, const struct net_device *dev,
 			     const struct segment *seg)
 {
 	if (seg->client.is_v6)
-		return is_local6(net, seg->daddr);
+		return is_local6(net, dev, seg->daddr);
 	return inet_addr_type_dev_table(net, dev,
 					*(const __be32 *)seg->daddr) ==
 	       RTN_LOCAL;

@@ -6,14 +6,15 @@
 # arrival; each connection judged, admitted, promoted and placed once; no socket
 # left when it is closed; and the module goes.
 #
-# A script says by $listen, $to, $talk and $sources what is special (order_lib.sh),
-# by "prepare" what is to be done to a server that listens, and calls "kind".
+# A script says by $listen, $to, $dial, $talk and $sources what is special
+# (order_lib.sh), by "prepare" what is to be done to a server that listens, and calls
+# "kind".
 
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"
 
 KIND_TESTS=5
 N=30
-listen='-a 0.0.0.0' to=$V4 talk='' sources='10.1.0. 10.2.0. 10.3.0.'
+listen='-a 0.0.0.0' to=$V4 dial=$PORT talk='' sources='10.1.0. 10.2.0. 10.3.0.'
 
 prepare() {
 	:
@@ -84,11 +85,19 @@ skip_kind() {
 	done
 }
 
-# queue_up NAME: connections in the queue of a server that holds, then accepted
+# find_socket: have the server's socket managed, by a SYN like the clients'
+find_socket() {
+	local from=10.4.0.1
+	case $to in *:*) from=fd00:4::1 ;; esac
+	"$PEER" segment -N "$CLI" -s $from "$to" "$dial" >/dev/null &&
+		must_come 10 sockets_are_some $PORT
+}
+
+# queue_up stock|synq: connections in the queue of a server that holds, then accepted
 queue_up() {
 	hold
 	prepare
-	[ "$1" = stock ] || manage "$to"
+	[ "$1" = stock ] || find_socket
 	arrive "$TMP/list"
 	release $N
 }
@@ -126,10 +135,9 @@ wakes_all() {
 	three_classes | apply
 	hold
 	touch "$TMP/go"
-	manage "$to"
-	# shellcheck disable=SC2086
-	"$PEER" client -N "$CLI" -n 100 -c 10 -s 10.1.0.1 \
-		-s 10.3.0.1 -S 50 -w 10000 "$to" $PORT >"$TMP/woken"
+	find_socket
+	"$PEER" client -N "$CLI" -n 100 -c 10 -s 10.1.0.1 -s 10.3.0.1 -S 50 \
+		-w 10000 "$to" "$dial" >"$TMP/woken"
 	is "$1: woken each time" "$(field "$TMP/woken" answered)" 100
 	stop "$held"
 	unload_synq

@@ -3,8 +3,8 @@
 #
 # The order of an accept queue, for order_v4.sh, order_v6.sh, order_mapped.sh and
 # kind_lib.sh, which say by $to where to connect, by $sources what a client of class
-# 1, 2 or 3 has for an address, by $listen where the server listens, and by $talk how
-# the clients talk.
+# 1, 2 or 3 has for an address, by $listen where the server listens; by $talk how the
+# clients talk and by $dial to which port, if that is another one.
 #
 # The server holds; clients arrive one after the other, each only when the one
 # before is in the queue, so that the arrival is exact; the order of accept(2) is
@@ -74,7 +74,7 @@ hold() {
 arrive() {
 	# shellcheck disable=SC2086
 	client "$TMP/client.${2-c}" -w 50000 -i "${2-c}" -f "$1" ${talk-} \
-		"$to" "$PORT"
+		"$to" "${dial-$PORT}"
 	must_come 30 has "$TMP/client.${2-c}" ^acked "$(wc -l <"$1")"
 }
 
