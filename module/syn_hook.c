@@ -6,10 +6,29 @@
  *
  * A segment is judged if the stack would treat it as a SYN for a socket that
  * listens on a configured port of this host; everything else passes untouched.
- * A SYN for a connection that exists, half open or in TIME_WAIT included, is
- * left to the stack: a retransmission is not charged again.  Of a fragmented
- * SYN the first fragment is judged, if it holds the TCP header; otherwise it
- * passes and is counted.
+ * The port is the socket's own, wherever the SYN was sent.  A SYN for a
+ * connection that exists, half open or in TIME_WAIT included, is left to the
+ * stack: a retransmission is not charged again.
+ *
+ * DOC: the second chance
+ *
+ * In PREROUTING it may not be known yet which socket a SYN is for: it is to be
+ * rewritten (REDIRECT, DNAT), will be given a socket (TPROXY), is in fragments,
+ * or goes where a BPF program wants it.  LOCAL_IN judges these, after the
+ * host's firewall and before source NAT.  That each is judged once follows
+ * from the packet itself, not from a memory of what happened to it:
+ *
+ * 1. PREROUTING judges if target_of() finds a socket by the destination that
+ *    the packet has there, and never a fragment of IPv4.
+ * 2. LOCAL_IN asks target_of() for the same destination (conntrack knows it if
+ *    it was rewritten), and judges only if it finds none, or if the stack put
+ *    the packet together after PREROUTING.
+ *
+ * The two may disagree only about a SYN that is on its way in the instant when
+ * a socket begins or ceases to listen, or the configuration changes.
+ *
+ * IPv6 puts fragments together behind LOCAL_IN: there the first one is judged
+ * in PREROUTING, if it holds the TCP header; the stack wants that, too.
  *
  * The hooks are registered per network namespace and only while it has a
  * configured listener.  The only file that knows netfilter's hooks.
@@ -25,6 +44,7 @@
 #include <net/ip.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
+#include <net/netfilter/nf_conntrack.h>
 #include <net/route.h>
 #include <net/tcp.h>
 #include "admission.h"
@@ -191,25 +211,44 @@ static unsigned int carry_out(enum synq_verdict verdict,
 	return NF_ACCEPT;
 }
 
-static unsigned int judge(struct synq_net *sn, const struct synq_conf *conf,
-			  const struct synq_listener *listener,
-			  struct sk_buff *skb, const struct segment *seg)
+/* Sockets of the kernel itself are left alone. */
+static const struct synq_listener *listener_of(const struct synq_conf *conf,
+					       const struct sock *sk)
 {
+	return sk->sk_net_refcnt ?
+	       synq_conf_listener(conf, inet_sk(sk)->inet_num) : NULL;
+}
+
+/*
+ * The socket that a SYN is for by its destination alone, if it is to be judged.
+ * Counts a port on which nothing listens only where it is judged.
+ */
+static struct sock *target_of(struct synq_net *sn, const struct synq_conf *conf,
+			      const struct net_device *dev,
+			      const struct segment *seg, bool count)
+{
+	struct sock *sk;
+
+	if (!synq_conf_port(conf, ntohs(seg->dport)) ||
+	    !is_for_this_host(sn->net, dev, seg) || is_known(sn->net, seg))
+		return NULL;
+	sk = find_listener(sn->net, seg);
+	if (!sk && count)
+		atomic64_inc(&sn->no_listener);
+	return sk && listener_of(conf, sk) ? sk : NULL;
+}
+
+static unsigned int judge(struct synq_net *sn, const struct synq_conf *conf,
+			  struct sock *sk, struct sk_buff *skb,
+			  const struct segment *seg)
+{
+	const struct synq_listener *listener = listener_of(conf, sk);
 	struct synq_port *port = listener->port;
 	const struct synq_class *class;
 	struct synq_record *record;
 	enum synq_verdict verdict;
 	unsigned int outcome;
-	struct sock *sk;
 
-	if (!is_for_this_host(sn->net, skb->dev, seg) ||
-	    is_known(sn->net, seg))
-		return NF_ACCEPT;
-	sk = find_listener(sn->net, seg);
-	if (!sk) {
-		atomic64_inc(&sn->no_listener);
-		return NF_ACCEPT;
-	}
 	record = synq_record_find(sk);
 	if (!record)
 		synq_record_want(sn, sk);
@@ -238,13 +277,25 @@ static void mark_cookie_ack(struct synq_net *sn, const struct synq_conf *conf,
 	set_mark(conf, skb, synq_classify(conf, &seg->client, NULL));
 }
 
-static unsigned int handle(struct synq_net *sn, const struct synq_conf *conf,
-			   struct sk_buff *skb, unsigned int thoff,
-			   bool is_fragment, struct segment *seg)
+static void fill_in(struct segment *seg, const struct sk_buff *skb,
+		    const struct tcphdr *th)
+{
+	seg->sport = th->source;
+	seg->dport = th->dest;
+	seg->dif = skb->dev->ifindex;
+	seg->client.mark = skb->mark;
+	/* No remote sender can choose the interface. */
+	seg->client.is_local = skb->dev->flags & IFF_LOOPBACK;
+}
+
+static unsigned int prerouting(struct synq_net *sn,
+			       const struct synq_conf *conf,
+			       struct sk_buff *skb, unsigned int thoff,
+			       bool is_fragment, struct segment *seg)
 {
 	struct tcphdr buf;
 	const struct tcphdr *th;
-	const struct synq_listener *listener;
+	struct sock *sk;
 
 	th = skb_header_pointer(skb, thoff, sizeof(buf), &buf);
 	if (!th) {
@@ -252,20 +303,88 @@ static unsigned int handle(struct synq_net *sn, const struct synq_conf *conf,
 			atomic64_inc(&sn->fragments);
 		return NF_ACCEPT;
 	}
-	listener = synq_conf_listener(conf, ntohs(th->dest));
-	if (!listener)
+	if (!synq_conf_port(conf, ntohs(th->dest)))
 		return NF_ACCEPT;
-	seg->sport = th->source;
-	seg->dport = th->dest;
-	seg->dif = skb->dev->ifindex;
-	seg->client.mark = skb->mark;
-	/* No remote sender can choose the interface. */
-	seg->client.is_local = skb->dev->flags & IFF_LOOPBACK;
-	if (is_syn(th))
-		return judge(sn, conf, listener, skb, seg);
+	fill_in(seg, skb, th);
+	if (is_syn(th)) {
+		sk = target_of(sn, conf, skb->dev, seg, true);
+		return sk ? judge(sn, conf, sk, skb, seg) : NF_ACCEPT;
+	}
 	if (conf->mark_mask)
 		mark_cookie_ack(sn, conf, skb, th, seg);
 	return NF_ACCEPT;
+}
+
+/* Set by TPROXY, or by a program of tc's; early demux sets no listener. */
+static struct sock *assigned_listener(const struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+
+	return sk && READ_ONCE(sk->__sk_common.skc_state) == TCP_LISTEN ?
+	       sk : NULL;
+}
+
+/*
+ * Sets @seg's destination to that of PREROUTING. Returns false if it is that: over
+ * loopback it was rewritten before, in OUTPUT, or never.
+ */
+static bool undo_nat(const struct sk_buff *skb, struct segment *seg)
+{
+	const struct nf_conntrack_tuple *tuple;
+	enum ip_conntrack_info ctinfo;
+	const struct nf_conn *ct = nf_ct_get(skb, &ctinfo);
+	size_t len = seg->client.is_v6 ? sizeof(struct in6_addr) :
+					 sizeof(struct in_addr);
+
+	if (seg->client.is_local || !ct || nf_ct_is_template(ct))
+		return false;
+	tuple = &ct->tuplehash[CTINFO2DIR(ctinfo)].tuple;
+	if (tuple->dst.u.tcp.port == seg->dport &&
+	    !memcmp(&tuple->dst.u3, seg->daddr, len))
+		return false;
+	seg->dport = tuple->dst.u.tcp.port;
+	seg->daddr = &tuple->dst.u3;
+	return true;
+}
+
+static bool has_lookup_program(const struct net *net)
+{
+	return rcu_access_pointer(net->bpf.run_array[NETNS_BPF_SK_LOOKUP]);
+}
+
+static unsigned int local_in(struct synq_net *sn, const struct synq_conf *conf,
+			     struct sk_buff *skb, unsigned int thoff,
+			     bool is_reassembled, struct segment *seg)
+{
+	struct segment before;
+	struct tcphdr buf;
+	const struct tcphdr *th;
+	struct sock *sk;
+	bool rewritten;
+
+	th = skb_header_pointer(skb, thoff, sizeof(buf), &buf);
+	if (!th || (!is_syn(th) && !conf->mark_mask))
+		return NF_ACCEPT;
+	fill_in(seg, skb, th);
+	before = *seg;
+	sk = assigned_listener(skb);
+	rewritten = undo_nat(skb, &before);
+	if (!sk && !rewritten && !is_reassembled &&
+	    !has_lookup_program(sn->net))
+		return NF_ACCEPT;
+	if (!sk)
+		sk = find_listener(sn->net, seg);
+	if (!sk || !listener_of(conf, sk))
+		return NF_ACCEPT;
+	if (!is_syn(th)) {
+		mark_cookie_ack(sn, conf, skb, th, seg);
+		return NF_ACCEPT;
+	}
+	if (is_known(sn->net, seg) ||
+	    (!is_reassembled &&
+	     target_of(sn, conf, skb->dev, &before, false)))
+		return NF_ACCEPT;
+	return judge(sn, conf, sk, skb, seg);
 }
 
 /*
@@ -275,6 +394,16 @@ static unsigned int handle(struct synq_net *sn, const struct synq_conf *conf,
 static bool is_to_be_judged(const struct sk_buff *skb)
 {
 	return skb->pkt_type == PACKET_HOST && !netif_is_l3_slave(skb->dev);
+}
+
+/* The stack's own doing, after PREROUTING, unless somebody had it done before. */
+static bool is_reassembled4(const struct net *net, const struct sk_buff *skb)
+{
+#if IS_ENABLED(CONFIG_NF_DEFRAG_IPV4)
+	if (READ_ONCE(net->nf.defrag_ipv4_users))
+		return false;
+#endif
+	return IPCB(skb)->frag_max_size;
 }
 
 static unsigned int hook4(void *priv, struct sk_buff *skb,
@@ -288,7 +417,7 @@ static unsigned int hook4(void *priv, struct sk_buff *skb,
 		.daddr = &iph->daddr,
 	};
 
-	if (iph->protocol != IPPROTO_TCP || ntohs(iph->frag_off) & IP_OFFSET ||
+	if (iph->protocol != IPPROTO_TCP || ip_is_fragment(iph) ||
 	    !is_to_be_judged(skb))
 		return NF_ACCEPT;
 	conf = synq_conf_active(sn);
@@ -296,7 +425,10 @@ static unsigned int hook4(void *priv, struct sk_buff *skb,
 		return NF_ACCEPT;
 	if (netif_is_l3_master(skb->dev))
 		seg.sdif = inet_sdif(skb);
-	return handle(sn, conf, skb, ip_hdrlen(skb), ip_is_fragment(iph), &seg);
+	if (state->hook == NF_INET_LOCAL_IN)
+		return local_in(sn, conf, skb, ip_hdrlen(skb),
+				is_reassembled4(state->net, skb), &seg);
+	return prerouting(sn, conf, skb, ip_hdrlen(skb), false, &seg);
 }
 
 static unsigned int hook6(void *priv, struct sk_buff *skb,
@@ -322,7 +454,9 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 		return NF_ACCEPT;
 	if (netif_is_l3_master(skb->dev))
 		seg.sdif = inet6_sdif(skb);
-	return handle(sn, conf, skb, thoff, flags & IP6_FH_F_FRAG, &seg);
+	if (state->hook == NF_INET_LOCAL_IN)
+		return local_in(sn, conf, skb, thoff, false, &seg);
+	return prerouting(sn, conf, skb, thoff, flags & IP6_FH_F_FRAG, &seg);
 }
 
 static const struct nf_hook_ops hooks[] = {
@@ -337,6 +471,18 @@ static const struct nf_hook_ops hooks[] = {
 		.pf		= NFPROTO_IPV6,
 		.hooknum	= NF_INET_PRE_ROUTING,
 		.priority	= NF_IP6_PRI_RAW + 10,
+	},
+	{
+		.hook		= hook4,
+		.pf		= NFPROTO_IPV4,
+		.hooknum	= NF_INET_LOCAL_IN,
+		.priority	= NF_IP_PRI_FILTER + 10,
+	},
+	{
+		.hook		= hook6,
+		.pf		= NFPROTO_IPV6,
+		.hooknum	= NF_INET_LOCAL_IN,
+		.priority	= NF_IP6_PRI_FILTER + 10,
 	},
 };
 

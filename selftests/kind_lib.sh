@@ -89,8 +89,8 @@ skip_kind() {
 find_socket() {
 	local from=10.4.0.1
 	case $to in *:*) from=fd00:4::1 ;; esac
-	"$PEER" segment -N "$CLI" -s $from "$to" "$dial" >/dev/null &&
-		must_come 10 sockets_are_some $PORT
+	"$PEER" segment -N "$CLI" -s "$from" "$to" "$dial" >/dev/null &&
+		must_come 10 sockets_are_some "$PORT"
 }
 
 # queue_up stock|synq: connections in the queue of a server that holds, then accepted
@@ -99,7 +99,7 @@ queue_up() {
 	prepare
 	[ "$1" = stock ] || find_socket
 	arrive "$TMP/list"
-	release $N
+	release "$N"
 }
 
 by_arrival() {

@@ -75,7 +75,7 @@ if hooks_are_listed; then
 	}
 	is "unconfigured: no hook" "$(hooks "$SRV")" 0
 	three_classes | apply
-	is "configured: one hook for each family" "$(hooks "$SRV")" 2
+	is "configured: two hooks for each family" "$(hooks "$SRV")" 4
 	is "in this namespace only" "$(hooks "$OTHER")" 0
 	sq listener del port $PORT
 	is "without a listener: no hook" "$(hooks "$SRV")" 0

@@ -3,14 +3,14 @@
 #
 # Every segment that the stack would treat as a SYN is judged, exactly once,
 # whatever it looks like: with data, with other flags, behind IPv6 extension
-# headers; what is for an existing connection, half open or in TIME_WAIT, is left
+# headers, in fragments; what is for an existing connection, half open or in TIME_WAIT, is left
 # to the stack.
 #
 # Would miss its mark if: a form of SYN got round the policer (a flood that nobody
 # counts), or a repeated one were charged twice.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 19
+plan 23
 
 seen() {
 	counter default seen
@@ -47,6 +47,23 @@ judged 1 "IPv6 SYN with data" -d 400 "${six[@]}"
 judged 1 "behind destination options" -x "${six[@]}"
 judged 1 "behind the fragment header of a whole packet" -V "${six[@]}"
 judged 1 "behind both" -x -V "${six[@]}"
+
+# --- in fragments ---
+pieces() {
+	judged 1 "IPv4, $1, the header in the first fragment" -F 3 -d 100 "${four[@]}"
+	judged 1 "IPv4, $1, the header in three fragments" -F 1 -d 100 "${four[@]}"
+}
+pieces "put together by the stack"
+if command -v nft >/dev/null &&
+   srv nft 'add table inet t; add chain inet t c \
+	{ type filter hook prerouting priority 0; }; \
+	add rule inet t c ct state new counter'; then
+	pieces "put together by conntrack"
+	srv nft delete table inet t
+else
+	skip "fragments" "no conntrack"
+	skip "fragments" "no conntrack"
+fi
 
 # --- half open ---
 before=$(seen)

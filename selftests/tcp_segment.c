@@ -5,7 +5,8 @@
  * FSRPAUEC; default S), -d bytes of data and source ports from -p on.  -r N sends
  * N in a second, the default as fast as possible.  IPv4 and IPv6; -x puts a
  * destination options header before TCP, -V the fragment header of a packet that
- * is whole (both IPv6).  -B MTU sends no segments but ICMPv6 messages that packets
+ * is whole (both IPv6); -F N splits what is behind the IPv4 header into fragments of
+ * 8 * N bytes.  -B MTU sends no segments but ICMPv6 messages that packets
  * to these sources are bigger than MTU.
  *
  * Prints "sent N MS" at the end.  Answers go to whoever owns the source.
@@ -35,6 +36,7 @@ static struct {
 	int port;
 	int data;
 	int too_big;
+	int piece;
 	bool extension;
 	bool fragment;
 } opt = { .step = 1, .number = 1, .flags = TH_SYN, .port = 20000 };
@@ -176,21 +178,50 @@ static size_t make6(uint8_t *to, const struct address *from, uint32_t n)
 	return at;
 }
 
-static void send_one(int fd, uint32_t n)
+static void send_packet(int fd, const void *packet, size_t len)
 {
-	uint8_t packet[DATA_MAX + 200];
-	struct address from = opt.from, to = opt.to;
-	size_t len;
+	struct address to = opt.to;
 
-	address_step(&from, n % opt.step);
 	address_set_port(&to, 0);
-	len = from.sa.sa_family == AF_INET ? make4(packet, &from, n) :
-					     make6(packet, &from, n);
 	while (sendto(fd, packet, len, 0, &to.sa, to.len) < 0) {
 		if (errno != ENOBUFS && errno != EAGAIN)
 			die("sendto: %s", strerror(errno));
 		pause_ms(1);
 	}
+}
+
+static void send_pieces(int fd, const uint8_t *packet, size_t len, uint32_t n)
+{
+	uint8_t piece[DATA_MAX + 200];
+	struct ip ip;
+	size_t at, size, most = opt.piece;
+
+	memcpy(&ip, packet, sizeof(ip));
+	ip.ip_id = htons(n + opt.port);
+	for (at = sizeof(ip); at < len; at += size) {
+		size = len - at < most ? len - at : most;
+		ip.ip_off = htons((at - sizeof(ip)) / 8 |
+				  (at + size < len ? IP_MF : 0));
+		ip.ip_len = htons(sizeof(ip) + size);
+		memcpy(piece, &ip, sizeof(ip));
+		memcpy(piece + sizeof(ip), packet + at, size);
+		send_packet(fd, piece, sizeof(ip) + size);
+	}
+}
+
+static void send_one(int fd, uint32_t n)
+{
+	uint8_t packet[DATA_MAX + 200];
+	struct address from = opt.from;
+	size_t len;
+
+	address_step(&from, n % opt.step);
+	len = from.sa.sa_family == AF_INET ? make4(packet, &from, n) :
+					     make6(packet, &from, n);
+	if (opt.piece && from.sa.sa_family == AF_INET)
+		send_pieces(fd, packet, len, n);
+	else
+		send_packet(fd, packet, len);
 }
 
 static int flags_of(const char *text)
@@ -212,7 +243,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "N:s:S:n:r:f:p:d:B:xV")) != -1) {
+	while ((c = getopt(argc, argv, "N:s:S:n:r:f:p:d:B:F:xV")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 's': address_parse(&opt.from, optarg); break;
@@ -223,6 +254,7 @@ static void parse(int argc, char **argv)
 		case 'p': opt.port = number(optarg, 1, 25535); break;
 		case 'd': opt.data = number(optarg, 0, DATA_MAX); break;
 		case 'B': opt.too_big = number(optarg, 1280, 65535); break;
+		case 'F': opt.piece = number(optarg, 1, 125) * 8; break;
 		case 'x': opt.extension = true; break;
 		case 'V': opt.fragment = true; break;
 		default: die("segment: a wrong option");
