@@ -13,6 +13,11 @@
  * retransmits.  At its deadline a request is given up by a plain close(), as a
  * browser does whose user leaves; the kernel goes on as it does for a browser.
  *
+ * A request may be several on one connection, one after the other (keep-alive); it
+ * is served when all of them are.
+ *
+ * SIGTERM ends the run as its planned end would.
+ *
  * One thread, one epoll set, edge triggered: one epoll_ctl() a connection.
  *
  * Output: one line per request, tab separated, in the order due within a group:
@@ -26,7 +31,9 @@
 #include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -43,6 +50,7 @@
 #define MAX_GROUPS	16
 #define MAX_EVENTS	64
 #define HEAD_MAX	2048
+#define MAX_FILES	1000000
 #define EPOCH_ASK	(-1)
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -91,6 +99,7 @@ struct request {
 	int fd;
 	uint32_t source;	/* index into the family's address range */
 	uint16_t http;
+	uint16_t answered;	/* of the requests on this connection */
 	uint8_t family;		/* index into group.end */
 	uint8_t status;
 };
@@ -119,6 +128,11 @@ struct mode {
 	enum status (*input)(struct request *r, const char *buf, size_t len);
 };
 
+struct message {
+	char text[512];
+	size_t len;
+};
+
 struct group {
 	const char *name;
 	const struct mode *mode;
@@ -130,8 +144,9 @@ struct group {
 	uint64_t seed;
 	uint16_t port;
 	const char *path;
-	char message[512];
-	size_t message_len;
+	unsigned int requests;	/* on each connection */
+	struct message message;	/* all but the last of them */
+	struct message last;
 
 	/* v4 and v6; the order in which the command line named them */
 	struct ends end[2];
@@ -150,6 +165,7 @@ static int64_t epoch;
 static int64_t run_end = INT64_MAX;
 static size_t n_open;
 static int epfd;
+static atomic_bool told_to_stop;
 
 static void __attribute__((noreturn, format(printf, 1, 2)))
 die(const char *fmt, ...)
@@ -266,8 +282,10 @@ static void make_schedule(struct group *g)
 
 static const char *http_greeting(const struct group *g, size_t *len)
 {
-	*len = g->message_len;
-	return g->message;
+	const struct message *m = g->requests > 1 ? &g->message : &g->last;
+
+	*len = m->len;
+	return m->text;
 }
 
 static void http_parse_head(struct request *r, struct response *resp)
@@ -473,6 +491,25 @@ static void start(unsigned int group, size_t index)
 }
 
 /* Returns false when the request is finished. */
+static bool say(struct group *g, struct request *r, const char *msg, size_t n)
+{
+	/* An empty buffer takes a request of this size whole. */
+	if (!n || send(r->fd, msg, n, MSG_NOSIGNAL) == (ssize_t)n)
+		return true;
+	finish(g, r, status_of_errno(errno));
+	return false;
+}
+
+/* Asks once more on the same connection. */
+static bool ask_again(struct group *g, struct request *r)
+{
+	const struct message *m;
+
+	m = r->answered + 1u < g->requests ? &g->message : &g->last;
+	memset(r->resp, 0, sizeof(*r->resp));
+	return say(g, r, m->text, m->len);
+}
+
 static bool on_connected(struct group *g, struct request *r)
 {
 	int err = 0;
@@ -487,12 +524,7 @@ static bool on_connected(struct group *g, struct request *r)
 	}
 	r->connected = now_ns();
 	msg = g->mode->greeting(g, &n);
-	/* A fresh socket's buffer takes a request of this size whole. */
-	if (n && send(r->fd, msg, n, MSG_NOSIGNAL) != (ssize_t)n) {
-		finish(g, r, status_of_errno(errno));
-		return false;
-	}
-	return true;
+	return say(g, r, msg, n);
 }
 
 static void on_readable(struct group *g, struct request *r)
@@ -514,6 +546,11 @@ static void on_readable(struct group *g, struct request *r)
 		if (n && !r->first)
 			r->first = now_ns();
 		st = g->mode->input(r, buf, n);
+		if (st == ST_OK && ++r->answered < g->requests) {
+			if (!ask_again(g, r))
+				return;
+			continue;
+		}
 		if (st != ST_PENDING) {
 			finish(g, r, st);
 			return;
@@ -585,15 +622,28 @@ static int64_t do_timers(void)
 	return next;
 }
 
+static void stop(int sig)
+{
+	(void)sig;
+	told_to_stop = true;
+}
+
+/* The signal comes while the loop waits, or is seen before it waits again. */
 static void run(void)
 {
 	struct epoll_event ev[MAX_EVENTS];
+	sigset_t term, unmasked;
 	int64_t next, wait;
 	int i, n;
 
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, &unmasked);
+	sigdelset(&unmasked, SIGTERM);
+	signal(SIGTERM, stop);
 	for (;;) {
 		next = do_timers();
-		if (next == INT64_MAX || now_ns() >= run_end)
+		if (next == INT64_MAX || now_ns() >= run_end || told_to_stop)
 			return;
 		if (next > run_end)
 			next = run_end;
@@ -602,7 +652,7 @@ static void run(void)
 			wait = 0;
 		n = epoll_pwait2(epfd, ev, MAX_EVENTS, &(struct timespec){
 				.tv_sec = wait / NSEC_PER_SEC,
-				.tv_nsec = wait % NSEC_PER_SEC }, NULL);
+				.tv_nsec = wait % NSEC_PER_SEC }, &unmasked);
 		if (n < 0 && errno != EINTR)
 			die("epoll_pwait2: %s", strerror(errno));
 		for (i = 0; i < n; i++)
@@ -696,7 +746,7 @@ static const char usage_text[] =
 "GROUP: group NAME rate PER-SECOND | count REQUESTS | closed CONNECTIONS\n"
 "  from SECONDS for SECONDS [seed N] [deadline SECONDS]\n"
 "  source ADDRESS[+COUNT] to ADDRESS   once or twice (IPv4, IPv6: alternating)\n"
-"  port N  http PATH | banner\n"
+"  port N  http PATH [requests N, one after the other on a connection] | banner\n"
 "group, family, due, late, connect, first, done, status, http status; in us\n";
 
 static void __attribute__((noreturn)) usage(void)
@@ -785,6 +835,7 @@ static struct group *new_group(const char *name)
 	g = &groups[n_groups++];
 	g->name = name;
 	g->deadline = 5;
+	g->requests = 1;
 	g->seed = n_groups;
 	return g;
 }
@@ -818,6 +869,8 @@ static bool parse_group_word(struct group *g, const char *word, char *value)
 		g->deadline = number(word, value);
 	else if (!strcmp(word, "port"))
 		g->port = number(word, value);
+	else if (!strcmp(word, "requests"))
+		g->requests = number(word, value);
 	else if (!strcmp(word, "source"))
 		parse_source(g, value);
 	else if (!strcmp(word, "to"))
@@ -837,6 +890,20 @@ static void set_port(struct sockaddr_storage *ss, uint16_t port)
 		((struct sockaddr_in6 *)ss)->sin6_port = htons(port);
 }
 
+static void http_message(const struct group *g, const char *connection,
+			 struct message *m)
+{
+	int n;
+
+	n = snprintf(m->text, sizeof(m->text),
+		     "GET %s HTTP/1.1\r\nHost: server\r\nUser-Agent: openload\r\n"
+		     "Accept: */*\r\nConnection: %s\r\n\r\n", g->path,
+		     connection);
+	if (n >= (int)sizeof(m->text))
+		die("http: path too long");
+	m->len = n;
+}
+
 static void check_group(struct group *g)
 {
 	unsigned int i;
@@ -852,14 +919,12 @@ static void check_group(struct group *g)
 			die("%s: each family needs source and to", g->name);
 		set_port(&g->end[i].dest, g->port);
 	}
-	if (!g->path)
-		return;
-	n = snprintf(g->message, sizeof(g->message),
-		     "GET %s HTTP/1.1\r\nHost: server\r\nUser-Agent: openload\r\n"
-		     "Accept: */*\r\nConnection: close\r\n\r\n", g->path);
-	if (n >= (int)sizeof(g->message))
-		die("http: path too long");
-	g->message_len = n;
+	if (!g->path && g->requests > 1)
+		die("%s: only http has several requests", g->name);
+	if (g->path) {
+		http_message(g, "keep-alive", &g->message);
+		http_message(g, "close", &g->last);
+	}
 }
 
 /*
@@ -932,6 +997,10 @@ static void raise_file_limit(void)
 {
 	struct rlimit lim;
 
+	lim.rlim_cur = MAX_FILES;
+	lim.rlim_max = MAX_FILES;
+	if (!setrlimit(RLIMIT_NOFILE, &lim))
+		return;
 	getrlimit(RLIMIT_NOFILE, &lim);
 	lim.rlim_cur = lim.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &lim);
