@@ -13,58 +13,17 @@
 import json
 import math
 import sys
-from collections import namedtuple
 from pathlib import Path
 
-Request = namedtuple("Request", "group family due late connect first done status")
+from figures import (INFINITE, Figures, ms, print_cells, quantile,
+                     read_requests)
+from svg import Svg
 
 SERVER = "apache-prefork"
 LABEL = {"stock": "stock", "nft-limit": "nft limit", "synq": "synq"}
-INFINITE = math.inf
 
 
 # --- figures ---
-
-def read_requests(path):
-    """The generator's lines; times in us since due, never is infinite."""
-    for line in path.read_text(encoding="ascii").splitlines():
-        group, family, due, late, connect, first, done, status, _ = \
-            line.split("\t")
-        yield Request(group, family, int(due), int(late),
-                      *(INFINITE if int(t) < 0 else int(t)
-                        for t in (connect, first, done)), status)
-
-
-def quantile(values, q):
-    """Nearest rank, so that it is always a value that occurred."""
-    ordered = sorted(values)
-    if not ordered:
-        return INFINITE
-    return ordered[max(0, math.ceil(q * len(ordered)) - 1)]
-
-
-class Figures:
-    """What one group of clients saw."""
-
-    def __init__(self, requests, deadline):
-        limit = deadline * 1e6
-        self.n = len(requests)
-        self.served = [r for r in requests
-                       if r.status == "ok" and r.done <= limit]
-        # Whoever was not served has waited in vain: infinitely long.  Leaving
-        # them out would reward a system for serving only the lucky.
-        waiting = [INFINITE] * (self.n - len(self.served))
-        self.request = [r.done for r in self.served] + waiting
-        self.connect = [r.connect if r.connect <= limit else INFINITE
-                        for r in requests]
-        self.late = [r.late for r in requests if r.late >= 0]
-        self.broken = sum(r.status == "local-error" for r in requests)
-
-    @property
-    def fraction(self):
-        """The part that was served in time."""
-        return len(self.served) / self.n if self.n else 0.0
-
 
 class Row:
     """All runs of one system at one backlog, pooled."""
@@ -147,14 +106,6 @@ class Demo:
 
 # --- the table ---
 
-def ms(us, deadline):
-    """A time for a person to read, in ms."""
-    if us == INFINITE:
-        return f">{deadline * 1e3:.0f}"
-    value = us / 1e3
-    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
-
-
 HEAD = ("system", "backlog", "clients", "requests", "served",
         "connect p50", "p99", "request p50", "p99", "useful/s", "overflows",
         "late p99")
@@ -190,11 +141,7 @@ def print_table(demo):
     print("times in ms from the moment a request was due, over all requests, "
           "served or not\n")
     cells = [list(HEAD), *table_lines(demo)]
-    widths = [max(len(c[i]) for c in cells) for i in range(len(HEAD))]
-    for c in cells:
-        left = [t.ljust(w) for t, w in zip(c[:3], widths)]
-        right = [t.rjust(w) for t, w in zip(c[3:], widths[3:])]
-        print("  ".join(left + right).rstrip())
+    print_cells(cells, 3)
 
 
 # --- JSON rows ---
@@ -241,43 +188,6 @@ def json_rows(demo):
 COLOUR = {"preferred": "#0b6e4f", "ordinary": "#c9cdd2", "stock": "#b3362b",
           "nft-limit": "#d98c10", "synq": "#0b6e4f", "idle": "#60656c"}
 DASH = {128: "", 511: "7 4"}
-
-
-class Svg:
-    """Just enough of SVG."""
-
-    def __init__(self, width, height):
-        self.size = width, height
-        self.parts = []
-
-    def rect(self, x, y, w, h, fill):
-        """A filled rectangle."""
-        self.parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" '
-                          f'height="{h:.1f}" fill="{fill}"/>')
-
-    def line(self, points, colour, width=1.0, dash=""):
-        """A line through points."""
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        dash = f' stroke-dasharray="{dash}"' if dash else ""
-        self.parts.append(f'<polyline points="{path}" fill="none" '
-                          f'stroke="{colour}" stroke-width="{width}"{dash} '
-                          'stroke-linejoin="round"/>')
-
-    def text(self, x, y, words, anchor="start", size=12, weight="normal",
-             colour="#22262b"):
-        """Words, their baseline at y."""
-        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" '
-                          f'text-anchor="{anchor}" font-weight="{weight}" '
-                          f'fill="{colour}">{words}</text>')
-
-    def __str__(self):
-        w, h = self.size
-        body = "\n".join(self.parts)
-        return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" '
-                f'height="{h}" viewBox="0 0 {w} {h}" '
-                'font-family="DejaVu Sans, Verdana, Arial, sans-serif">\n'
-                f'<rect width="{w}" height="{h}" fill="white"/>\n{body}\n'
-                '</svg>\n')
 
 
 def row_name(row):

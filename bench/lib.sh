@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Host side of what measures in a virtual machine (demo, run): builds the
+# generator, starts the guest and shows its progress.
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$top/out/build
+
+# need_programs GROUP PROGRAM...: stop with advice when one is missing.
+need_programs() {
+	local group=$1 f
+	shift
+	for f in "$@"; do
+		PATH=$PATH:/usr/sbin:/sbin command -v "$f" >/dev/null && continue
+		echo "${0##*/}: '$f' is missing: run scripts/setup $group" >&2
+		exit 1
+	done
+}
+
+# build_c NAME: bench/NAME.c to $build/NAME.
+build_c() {
+	mkdir -p "$build"
+	"${CC:-cc}" -O2 -Wall -Wextra -o "$build/$1" "$top/bench/$1.c" -lm
+}
+
+# build_synq KERNEL: sets synq_options, what scripts/vm has to be told.
+build_synq() {
+	local ko
+	ko=$("$top/scripts/kernel" build "$1" "$build/$1")
+	[ -x "$top/tools/synq/synq" ] || make -s -C "$top/tools/synq" >&2
+	# shellcheck disable=SC2034
+	synq_options=(--module "$ko" --file "$top/tools/synq/synq")
+}
+
+# show: the guest's progress as one moving line on a terminal, as a line now and
+# then elsewhere; everything else as it comes.
+show() {
+	local line word elapsed total text last='' shown=-100
+	while IFS= read -r line; do
+		read -r word elapsed total text <<<"$line"
+		if [ "$word" != @progress ]; then
+			[ ! -t 1 ] || printf '\r\033[K'
+			printf '%s\n' "$line"
+		elif [ -t 1 ]; then
+			printf '\r\033[K%4s of %s s  %s' "$elapsed" "$total" "$text"
+		elif [ "$text" != "$last" ] || ((elapsed >= shown + 30)); then
+			printf '%4s of %s s  %s\n' "$elapsed" "$total" "$text"
+			last=$text shown=$elapsed
+		fi
+	done
+	[ ! -t 1 ] || printf '\r\033[K'
+}
+
+# measure KERNEL RAW SECONDS "GUEST ARGS" [OPTION...]: run bench/GUEST in a virtual
+# machine of at most that many seconds; what it measures goes to RAW.
+measure() {
+	local kernel=$1 raw=$2 seconds=$3 guest=$4
+	shift 4
+	rm -rf "$raw"
+	mkdir -p "$raw"
+	echo "starting a virtual machine with kernel $kernel"
+	"$top/scripts/vm" --way host --kernel "$kernel" --smp 2 --mem 2G \
+		--parallel --env "FAST=${FAST:-}" --out "$raw" \
+		--log "$raw/kernel.log" --timeout "$seconds" --dir "$top/bench" \
+		--file "$build/openload" "$@" -- bash -c "./$guest" | show
+}
