@@ -3,6 +3,7 @@
 # make			the module for the running kernel, and the command
 # make KDIR=...		the module for another kernel
 # make demo		an overloaded Apache in a VM, without and with synq
+# make bench		experiments in a VM (ONLY=overload, FAST=1)
 # make check		everything that CI runs
 # make help		all targets
 
@@ -22,10 +23,14 @@ module:
 tools:
 	$(MAKE) -C tools/synq
 
-.PHONY: demo check check-all mutants unit ynl
+.PHONY: demo bench check check-all mutants unit ynl
 demo:
 	scripts/setup build test demo
 	bench/demo
+
+bench:
+	scripts/setup build test bench
+	bench/run
 
 check:
 	scripts/check
@@ -39,6 +44,7 @@ mutants:
 unit:
 	$(MAKE) -C module/test check
 	$(MAKE) -C tools/synq check
+	bench/results_test.py
 
 # Regenerate what comes from Documentation/netlink/specs/synq.yaml
 ynl:
@@ -60,6 +66,8 @@ help:
 	@echo 'make [KDIR=DIR]   the module (for the running kernel) and the command'
 	@echo 'make demo         an overloaded Apache in a VM, without and with synq'
 	@echo '                  (FAST=1: 3 minutes instead of 10); out/demo.*'
+	@echo 'make bench        experiments against stock and rivals, 60 minutes each'
+	@echo '                  (ONLY=overload, FAST=1: 12 minutes, CELLS=base); out/bench/'
 	@echo 'make check        everything that CI runs, in VMs of its own'
 	@echo 'make check-all    the same on more kernels'
 	@echo 'make unit         unit tests in user space'

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What an experiment is: a file in experiments/ that names its cells and what is
+# claimed about each.  run-guest measures the cells, results.py judges them; both
+# read the experiment through this file, and neither knows any experiment.
+#
+# An experiment file has
+#   TITLE           one line
+#   CELLS           a list of Cell
+#   claims(view)    yields a Claim for each thing that ought to hold in a cell
+#   FIGURES         what the plot shows: (metric, group, heading) each
+# and says at its top where the set-up comes from and which shape is expected.
+"""Experiments, their cells and their claims."""
+
+import importlib.util
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from servers import Service
+
+EXPERIMENTS = Path(__file__).resolve().parent / "experiments"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of an experiment; loads are parts of the server's capacity C."""
+
+    name: str
+    systems: tuple = ("stock", "synq")
+    repeats: int = 1
+    fast: bool = False          # is measured with FAST=1, too (once)
+
+    server: str = "accept-loop"
+    workers: int = 1
+    service_ms: float = 2.5
+    backlog: int = 128
+    banner: bool = False        # the server talks first
+    requests: int = 1           # on each connection
+    config: str = "two-class.synq"
+
+    ordinary: float = 4.0
+    preferred: float = 0.05
+    deadline_s: float = 5.0
+    rtt_ms: float = 40.0
+    loss_percent: float = 0.0   # each way
+
+    count: int = 1000           # preferred connections,
+    fast_count: int = 300       # unless that takes less than
+    shortest_s: float = 10.0    # or more than
+    longest_s: float = 60.0
+    ramp_s: float = 2.0         # ordinary clients come this much before
+    settle_s: float = 0.5       # and this much later goodput counts
+    steps: tuple = ()           # parts of C that the capacity is changed to,
+    step_s: float = 6.0         # each for so long
+    late_ms: float = 10.0       # the generator's p99 beyond which all is void
+
+    def service(self, second=False):
+        """What the server is asked for."""
+        return Service(self.workers, self.service_ms, self.backlog,
+                       self.requests, self.banner, second)
+
+    def kind(self):
+        """Cells with the same kind of server have the same capacity."""
+        return (f"{self.server}, {self.workers} x {self.service_ms:g} ms"
+                + (", server first" if self.banner else "")
+                + (f", {self.requests} requests a connection, RTT "
+                   f"{self.rtt_ms:g} ms" if self.requests > 1 else ""))
+
+    def nominal(self):
+        """What C ought to be, where the server's code costs no time."""
+        if self.server != "accept-loop" or self.requests > 1:
+            return None
+        return 1e3 * self.workers / self.service_ms
+
+    def netem(self):
+        """What happens to packets on their way to the server, and back.
+
+        All of the RTT is on the way back: TCP cannot tell, and the refused SYNs,
+        most of the packets, cost the guest less.
+        """
+        there, back = [], []
+        if self.rtt_ms:
+            back += [f"delay {self.rtt_ms:g}ms"]
+        for way in (there, back) if self.loss_percent else ():
+            way += [f"loss {self.loss_percent:g}%"]
+        return tuple(" ".join([*way, "limit 100000"]) if way else ""
+                     for way in (there, back))
+
+    def schedule(self, capacity, fast):
+        """Who comes when: the loaded part begins at ramp_s and lasts length_s."""
+        rate = self.preferred * capacity
+        if self.steps:
+            length = self.step_s * len(self.steps)
+        elif rate:
+            length = (self.fast_count if fast else self.count) / rate
+            length = min(max(length, self.shortest_s), self.longest_s)
+        else:
+            length = self.shortest_s
+        return {"ordinary_per_s": self.ordinary * capacity,
+                "preferred_per_s": rate,
+                "preferred_count": round(rate * length),
+                "length_s": length, "end_s": self.ramp_s + length}
+
+    def parameters(self):
+        """What names the cell in a row of results."""
+        p = {"cell": self.name, "load": self.ordinary,
+             "preferred_load": self.preferred}
+        p.update((k, v) for k, v in asdict(self).items() if k in (
+            "server", "workers", "service_ms", "backlog", "rtt_ms",
+            "loss_percent", "deadline_s", "banner", "requests", "config"))
+        return p
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that ought to hold: value at least, or at most, the bound."""
+
+    what: str
+    value: float
+    bound: float
+    most: bool = False
+    unit: str = ""              # "%": value and bound are fractions of one
+
+    @property
+    def holds(self):
+        """Whether it does; a value that is not a number never holds."""
+        return self.value <= self.bound if self.most else \
+            self.value >= self.bound
+
+    @property
+    def margin(self):
+        """How far it holds: the smallest of several is the worst."""
+        return self.bound - self.value if self.most else \
+            self.value - self.bound
+
+    def words(self):
+        """What is claimed, with figures."""
+        def show(x):
+            return f"{100 * x:.2f} %" if self.unit == "%" else \
+                f"{x:.2f} {self.unit}".rstrip()
+        return (f"{self.what} {show(self.value)} (at "
+                f"{'most' if self.most else 'least'} {show(self.bound)})")
+
+
+def at_least(what, value, bound, unit=""):
+    """A claim about something that ought to be large."""
+    return Claim(what, value, bound, False, unit)
+
+
+def at_most(what, value, bound, unit=""):
+    """A claim about something that ought to be small."""
+    return Claim(what, value, bound, True, unit)
+
+
+def load(name, directory=EXPERIMENTS):
+    """The experiment of that name."""
+    path = Path(directory) / f"{name}.py"
+    if not path.exists():
+        names = sorted(p.stem for p in Path(directory).glob("*.py"))
+        raise SystemExit(f"no experiment '{name}'; there is: "
+                         + ", ".join(names))
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    names = [c.name for c in module.CELLS]
+    if len(set(names)) < len(names):
+        raise SystemExit(f"{name}: two cells of one name")
+    return module
+
+
+def slowed(cell, times):
+    """The cell with a slower server: for a machine short of CPU."""
+    return replace(cell, service_ms=times * cell.service_ms)
+
+
+def chosen(experiment, words, fast):
+    """The cells to measure: those named, else all, or those of a FAST run."""
+    wanted = [w for w in words.replace(",", " ").split() if w]
+    known = {c.name: c for c in experiment.CELLS}
+    for w in wanted:
+        if w not in known:
+            raise SystemExit(f"no cell '{w}'; there is: " + ", ".join(known))
+    if wanted:
+        return [known[w] for w in wanted]
+    return [c for c in experiment.CELLS if c.fast or not fast]

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# An overloaded server: who is served, how fast, and how much is got done in all.
+#
+# Set-up.  A server of capacity C, measured first; ordinary clients offer 4 C,
+# preferred ones 0.05 C; each leaves after 5 s.  A base cell with all systems, then
+# one factor at a time with stock and synq.  synq loads the same file of two classes
+# in every cell, without a rate (one class where the name says so).
+#
+# Source.  The overload runs of Voigt et al., USENIX 2001 (their low class offers
+# several times C); the rivals are what an operator has today: a rate limit, of
+# which the right value has to be guessed, and a second listener, for which the
+# application has to be changed.
+#
+# Expected shape.  Stock serves the preferred no better than anybody.  A limit of
+# 1.5 C does not help, one of 0.8 C does, one of 0.2 C leaves the server idle.  The
+# second listener serves all preferred at once and wastes nothing; synq does the
+# same with the unchanged application, whatever the factor.  With long queues stock
+# works for clients that have left; synq's useful goodput does not depend on the
+# backlog.
+#
+# Deviations from "one factor at a time", and why:
+# - From a backlog of 511 on, clients leave after 1 s: a full queue is then longer
+#   than they wait from 511 on (1.3 s), not only from 2000 on.
+# - Keep-alive has 64 workers: a worker of an accept loop waits out the RTT between
+#   two requests of a connection.
+# - The real servers have 4 workers of 10 ms; what their code costs lowers C.  Their
+#   preferred clients offer 0.1 C: 1000 of them in a minute.
+# - Of preferred clients at 0.01 C only as many come as do in a minute.
+"""The overload experiment."""
+
+from dataclasses import replace
+
+from experiment import Cell, at_least, at_most
+
+TITLE = "An overloaded server: who gets served, and how much gets done"
+
+BASE = Cell("base", repeats=3, fast=True, systems=(
+    "stock", "nft-limit:0.2", "nft-limit:0.8", "nft-limit:1.5",
+    "second-listener", "synq"))
+
+
+def vary(name, fast=False, **factors):
+    """The base cell with something else, for stock and synq only."""
+    return replace(BASE, name=name, systems=("stock", "synq"), repeats=1,
+                   fast=fast, **factors)
+
+
+def real(server, **factors):
+    """The base cell with a real server."""
+    return vary(server, server=server, workers=4, service_ms=10.0,
+                preferred=0.1, **factors)
+
+
+CELLS = [
+    BASE,
+    vary("ordinary-0.5", ordinary=0.5),
+    vary("ordinary-1.5", ordinary=1.5),
+    vary("preferred-1", preferred=0.01),
+    vary("preferred-25", preferred=0.25),
+    vary("preferred-75", preferred=0.75),
+    vary("preferred-150", fast=True, preferred=1.5),
+    vary("rtt-0", rtt_ms=0.0),
+    vary("rtt-200", fast=True, rtt_ms=200.0),
+    vary("loss-1", fast=True, loss_percent=1.0),
+    vary("backlog-16", fast=True, backlog=16),
+    *(vary(f"backlog-{n}", fast=n == 4096, backlog=n, deadline_s=1.0,
+           ramp_s=4.0) for n in (511, 1024, 4096, 65535)),
+    *(vary(f"one-class-{n}", fast=n == 4096, backlog=n, deadline_s=1.0,
+           ramp_s=4.0, preferred=0.0, config="one-class.synq")
+      for n in (511, 1024, 4096, 65535)),
+    vary("server-first", fast=True, banner=True),
+    vary("keep-alive", fast=True, requests=4, workers=64),
+    vary("capacity-steps", steps=(.5, 1, 2, 1, .5, 1, 2, 1, .5, 1)),
+    real("apache-prefork", fast=True),
+    real("haproxy-maxconn"),
+    real("go-limitlistener", fast=True),
+    real("gunicorn-sync"),
+]
+
+
+def claims(view):
+    """What is claimed in a cell; view shows it one repeat at a time."""
+    cell, stock, synq = view.cell, view["stock"], view["synq"]
+    overload = cell.ordinary + cell.preferred > 1
+    if 0 < cell.preferred < 1:
+        yield at_least("preferred served", synq.served("preferred"), .999, "%")
+    second = view.get("second-listener")
+    if second:
+        yield at_most("preferred p99", synq.request_ms(.99), cell.service_ms
+                      + second.request_ms(.99), "ms")
+    # With one class, or long queues, stock's goodput is no measure.
+    yield at_least("whole goodput, of stock's", synq.goodput()
+                   / max(stock.goodput(), 1e-9), .98, "%")
+    if cell.deadline_s < 5:
+        yield at_least("useful goodput, of C", synq.goodput()
+                       / view.capacity, .95, "%")
+    if overload:
+        yield at_most("withheld and expired, of ordinary connections",
+                      synq.expired("normal", "everyone"), .001, "%")
+    adapted = synq.adapt_s()
+    if adapted:
+        bound = max(2.0, 20 * cell.service_ms / 1e3)
+        yield at_least(f"capacity changes adapted to within {bound:g} s",
+                       sum(t <= bound for t in adapted) / len(adapted), .9,
+                       "%")
+
+
+FIGURES = [
+    ("served_fraction", "preferred", "preferred served"),
+    ("request_p99_ms", "preferred", "preferred p99"),
+    ("goodput_of_capacity", "all", "whole goodput, of C"),
+]
