@@ -80,6 +80,7 @@ struct run {
 	struct synq_port *port;
 	struct request_sock *last;	/* of the placed; NULL: none */
 	u32 last_rank;
+	u64 now_ns;
 };
 
 static u64 tag_of(const struct request_sock *req)
@@ -147,7 +148,7 @@ static void settle(const struct run *run, const struct sock *sk)
 		req = req->dl_next;
 	synq_acceptq_leave(run->queue, run->port, run->last,
 			   run->last ? low_of(run->q->rskq_accept_head) : 0,
-			   req ? -1 : max_t(s64, placed - n, 0));
+			   req ? -1 : max_t(s64, placed - n, 0), run->now_ns);
 }
 
 /* Another configuration: nothing is placed, nothing remembered. */
@@ -324,6 +325,10 @@ static void place(struct run *run, struct request_sock *req,
 	}
 	tag(run, req, lane, low);
 	WRITE_ONCE(member->queued, member->queued + 1);
+	if (!member->sample) {
+		member->sample = member->queued;
+		member->since = run->now_ns;
+	}
 	WRITE_ONCE(run->queue->lane[lane].queued,
 		   run->queue->lane[lane].queued + 1);
 	synq_count(run->port, class->slot, SYNQ_COUNT_PLACED);
@@ -399,12 +404,12 @@ static void share_out(struct run *run)
  * were accepted before their own run: then the queue was empty in between.
  */
 static void measure(const struct sock *sk, struct synq_acceptq *queue,
-		    u32 appended)
+		    u32 appended, u64 now_ns)
 {
 	u32 length = READ_ONCE(sk->sk_ack_backlog);
 	u32 before = length > appended ? length - appended : 0;
 
-	synq_drain_sample(&queue->drain, ktime_get_ns(), before,
+	synq_drain_sample(&queue->drain, now_ns, before,
 			  queue->length > before ? queue->length - before : 0);
 	queue->length = length;
 }
@@ -439,6 +444,7 @@ bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
 	spin_lock_bh(&run.q->rskq_lock);
 	if (inet_sk_state_load(sk) != TCP_LISTEN)
 		goto out;
+	run.now_ns = ktime_get_ns();	/* one run after the other */
 	void_tails(&run);
 	settle(&run, sk);
 	if (!queue->id || queue->generation != conf->generation)
@@ -448,7 +454,7 @@ bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
 	if (queue->order == SYNQ_ORDER_STRICT)
 		share_out(&run);
 	if (n && !req)
-		measure(sk, queue, n);
+		measure(sk, queue, n, run.now_ns);
 out:
 	spin_unlock_bh(&run.q->rskq_lock);
 	return req;

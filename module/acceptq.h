@@ -36,6 +36,8 @@ struct synq_lane {
  * @placed: number of its last request
  * @shared: of @queued, those that its minimum share has moved forward
  * @credit: of its minimum share (share.c)
+ * @sample: requests up to the one whose wait is measured, 0: none
+ * @since: when that one was placed, ns
  * @weight: of the class
  * @percent: its minimum share, 0: none
  * @lane: that its minimum share has moved a request to the last time
@@ -49,6 +51,8 @@ struct synq_member {
 	u32 placed;
 	u32 shared;
 	u32 credit;
+	u32 sample;
+	u64 since;
 	u16 weight;
 	u8 percent;
 	u8 lane;
@@ -116,8 +120,9 @@ bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
 u32 synq_acceptq_ahead(const struct synq_acceptq *queue, const struct sock *sk,
 		       u8 position);
 u32 synq_acceptq_own(const struct synq_acceptq *queue, u8 position);
+u32 synq_acceptq_queued(const struct synq_acceptq *queue, u8 slot);
 bool synq_acceptq_would_move(const struct synq_acceptq *queue, u8 position);
 void synq_acceptq_leave(struct synq_acceptq *queue, struct synq_port *port,
-			bool any, u32 head, s64 placed);
+			bool any, u32 head, s64 placed, u64 now_ns);
 
 #endif /* _SYNQ_ACCEPTQ_H */

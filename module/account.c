@@ -24,6 +24,10 @@
  * The total is unknown while more is unplaced than one run looks at, and the
  * lane of the head is then left as it was.
  *
+ * Of each class the wait of one request at a time is measured, from its placing
+ * until it is known to have left: at the next run, so that it may seem longer
+ * than it was by the time between two connections.
+ *
  * Written under the rskq_lock of the listener, read without it: readers get a
  * moment's estimate, and compare it with the length that the kernel keeps.
  */
@@ -107,6 +111,25 @@ u32 synq_acceptq_own(const struct synq_acceptq *queue, u8 position)
 }
 
 /**
+ * synq_acceptq_queued() - how many requests of a class are queued?
+ * @queue: of the listener
+ * @slot: of the class
+ *
+ * Context: any; no lock
+ * Return: those placed and not known to have been accepted
+ */
+u32 synq_acceptq_queued(const struct synq_acceptq *queue, u8 slot)
+{
+	u8 p;
+
+	for (p = 0; p < SYNQ_SLOTS; p++)
+		if (p < READ_ONCE(queue->n) &&
+		    READ_ONCE(queue->member[p].slot) == slot)
+			return READ_ONCE(queue->member[p].queued);
+	return 0;
+}
+
+/**
  * synq_acceptq_would_move() - would a request be put before an earlier one?
  * @queue: of the listener, where the order is only observed
  * @position: of the class of the request
@@ -167,9 +190,34 @@ static u32 leave_lanes(struct synq_acceptq *queue, bool any, u32 head,
 	return accepted;
 }
 
+/* Counts how long one has waited: up to 1 ms, 4 ms, 16 ms ... */
+static void count_wait(struct synq_port *port, u8 slot, u64 ns)
+{
+	unsigned int counter = SYNQ_COUNT_WAITED;
+	u64 limit = NSEC_PER_MSEC;
+
+	for (; ns > limit && counter < SYNQ_COUNT_WAITED_LONGER; counter++)
+		limit *= 4;
+	synq_count(port, slot, counter);
+}
+
+/* Is the request whose wait is measured among the oldest @accepted? */
+static void leave_sample(struct synq_member *member, struct synq_port *port,
+			 u32 accepted, u64 now_ns)
+{
+	if (!member->sample)
+		return;
+	if (accepted < member->sample) {
+		member->sample -= accepted;
+		return;
+	}
+	member->sample = 0;
+	count_wait(port, member->slot, now_ns - member->since);
+}
+
 /* The oldest requests of a class have left, except the last @left. */
 static void leave_member(struct synq_acceptq *queue, struct synq_port *port,
-			 u8 position, u32 left)
+			 u8 position, u32 left, u64 now_ns)
 {
 	struct synq_member *member = &queue->member[position];
 	u32 accepted, shared;
@@ -182,6 +230,7 @@ static void leave_member(struct synq_acceptq *queue, struct synq_port *port,
 	member->shared -= shared;
 	member->credit = synq_share_spend(member->credit, accepted - shared);
 	WRITE_ONCE(member->queued, left);
+	leave_sample(member, port, accepted, now_ns);
 	synq_count_add(port, member->slot, SYNQ_COUNT_ACCEPTED, accepted);
 }
 
@@ -231,7 +280,7 @@ static bool is_open(const struct synq_acceptq *queue, u8 position, u32 head)
 
 /* The total says that @missing more have left. */
 static void leave_rest(struct synq_acceptq *queue, struct synq_port *port,
-		       u32 head, s64 missing)
+		       u32 head, s64 missing, u64 now_ns)
 {
 	int candidate = -1;
 	u8 p;
@@ -246,7 +295,7 @@ static void leave_rest(struct synq_acceptq *queue, struct synq_port *port,
 	if (candidate >= 0)
 		leave_member(queue, port, candidate,
 			     max_t(s64, queue->member[candidate].queued -
-					missing, 0));
+					missing, 0), now_ns);
 }
 
 /**
@@ -256,11 +305,12 @@ static void leave_rest(struct synq_acceptq *queue, struct synq_port *port,
  * @any: is there a placed request?
  * @head: what the first of them carries
  * @placed: how many there are, or -1 if that is unknown
+ * @now_ns: monotonic clock, ns
  *
  * Context: rskq_lock
  */
 void synq_acceptq_leave(struct synq_acceptq *queue, struct synq_port *port,
-			bool any, u32 head, s64 placed)
+			bool any, u32 head, s64 placed, u64 now_ns)
 {
 	u32 accepted = 0;
 	s64 total = 0;
@@ -273,9 +323,10 @@ void synq_acceptq_leave(struct synq_acceptq *queue, struct synq_port *port,
 
 		member->credit = synq_share_earn(member->credit,
 						 member->percent, accepted);
-		leave_member(queue, port, p, any ? left_of(queue, p, head) : 0);
+		leave_member(queue, port, p,
+			     any ? left_of(queue, p, head) : 0, now_ns);
 		total += member->queued;
 	}
 	if (any && placed >= 0 && total > placed)
-		leave_rest(queue, port, head, total - placed);
+		leave_rest(queue, port, head, total - placed, now_ns);
 }

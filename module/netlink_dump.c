@@ -14,6 +14,7 @@
 #include "compat.h"
 #include "netlink.h"
 #include "netlink_gen.h"
+#include "record.h"
 
 struct dump {
 	struct sk_buff *skb;
@@ -222,6 +223,14 @@ static int put_counters(struct sk_buff *skb, const struct synq_port *port,
 		[SYNQ_COUNT_WOULD_REFUSE] = SYNQ_A_COUNTERS_WOULD_REFUSE,
 		[SYNQ_COUNT_WOULD_WITHHOLD] = SYNQ_A_COUNTERS_WOULD_WITHHOLD,
 		[SYNQ_COUNT_WOULD_MOVE] = SYNQ_A_COUNTERS_WOULD_MOVE,
+		[SYNQ_COUNT_WAITED] = SYNQ_A_COUNTERS_WAITED_1MS,
+		[SYNQ_COUNT_WAITED + 1] = SYNQ_A_COUNTERS_WAITED_4MS,
+		[SYNQ_COUNT_WAITED + 2] = SYNQ_A_COUNTERS_WAITED_16MS,
+		[SYNQ_COUNT_WAITED + 3] = SYNQ_A_COUNTERS_WAITED_64MS,
+		[SYNQ_COUNT_WAITED + 4] = SYNQ_A_COUNTERS_WAITED_256MS,
+		[SYNQ_COUNT_WAITED + 5] = SYNQ_A_COUNTERS_WAITED_1S,
+		[SYNQ_COUNT_WAITED + 6] = SYNQ_A_COUNTERS_WAITED_4S,
+		[SYNQ_COUNT_WAITED_LONGER] = SYNQ_A_COUNTERS_WAITED_LONGER,
 	};
 	u64 sum[SYNQ_COUNTERS], done;
 	struct nlattr *nest;
@@ -241,6 +250,9 @@ static int put_counters(struct sk_buff *skb, const struct synq_port *port,
 	if (synq_nl_put_u64(skb, SYNQ_A_COUNTERS_WITHHELD_PENDING,
 			    sum[SYNQ_COUNT_WITHHELD] > done ?
 			    sum[SYNQ_COUNT_WITHHELD] - done : 0))
+		return -EMSGSIZE;
+	if (synq_nl_put_u64(skb, SYNQ_A_COUNTERS_QUEUED,
+			    synq_record_queued(port, slot)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

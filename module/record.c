@@ -117,6 +117,28 @@ struct synq_record *synq_record_find(const struct sock *sk)
 }
 
 /**
+ * synq_record_queued() - requests of a class in the queues of a port
+ * @counters: of the port
+ * @slot: of the class
+ *
+ * Context: process
+ * Return: their number, of all sockets that are managed now
+ */
+u32 synq_record_queued(const struct synq_port *counters, u8 slot)
+{
+	struct synq_record *record;
+	u32 queued = 0;
+	int bucket;
+
+	rcu_read_lock();
+	hash_for_each_rcu(synq_records, bucket, record, node)
+		if (record->counters == counters)
+			queued += synq_acceptq_queued(&record->acceptq, slot);
+	rcu_read_unlock();
+	return queued;
+}
+
+/**
  * synq_record_want() - a listener was seen that should be managed
  * @sn: network namespace
  * @sk: found by a lookup in this RCU section

@@ -219,8 +219,7 @@ order_tests() {
 # ordered ORDER [SED]: three classes, changed by SED.  A server that holds makes
 # everybody wait: nobody is refused for that.
 ordered() {
-	three_classes | sed -E -e "s/^listener .*/& order $1/" \
-		-e 's/^class add (silver|bulk) .*/& max-wait none/' -e "${2-}"
+	three_classes | sed -E -e "s/^listener .*/& order $1/" -e "${2-}"
 }
 
 # events LIST [ID]: what the twins read: "arrive CLASS ID" for each

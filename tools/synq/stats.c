@@ -41,11 +41,20 @@ static const struct counter {
 	{ SYNQ_A_COUNTERS_PLACED, "placed", "PLACED" },
 	{ SYNQ_A_COUNTERS_MOVED, "moved", "MOVED" },
 	{ SYNQ_A_COUNTERS_ACCEPTED, "accepted", "ACCEPTED" },
+	{ SYNQ_A_COUNTERS_QUEUED, "queued", "QUEUED" },
 	{ SYNQ_A_COUNTERS_SHARED, "shared", "SHARED" },
 	{ SYNQ_A_COUNTERS_WOULD_REFUSE, "would_refuse", "WOULD-REFUSE" },
 	{ SYNQ_A_COUNTERS_WOULD_WITHHOLD, "would_withhold",
 	  "WOULD-WITHHOLD" },
 	{ SYNQ_A_COUNTERS_WOULD_MOVE, "would_move", "WOULD-MOVE" },
+	{ SYNQ_A_COUNTERS_WAITED_1MS, "waited_1ms", "<=1MS" },
+	{ SYNQ_A_COUNTERS_WAITED_4MS, "waited_4ms", "<=4MS" },
+	{ SYNQ_A_COUNTERS_WAITED_16MS, "waited_16ms", "<=16MS" },
+	{ SYNQ_A_COUNTERS_WAITED_64MS, "waited_64ms", "<=64MS" },
+	{ SYNQ_A_COUNTERS_WAITED_256MS, "waited_256ms", "<=256MS" },
+	{ SYNQ_A_COUNTERS_WAITED_1S, "waited_1s", "<=1S" },
+	{ SYNQ_A_COUNTERS_WAITED_4S, "waited_4s", "<=4S" },
+	{ SYNQ_A_COUNTERS_WAITED_LONGER, "waited_longer", ">4S" },
 };
 
 #define COUNTERS	(sizeof(counters) / sizeof(*counters))
