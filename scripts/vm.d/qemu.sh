@@ -193,7 +193,7 @@ qemu_command() {
 		-serial chardev:log -serial stdio
 		-append "console=ttyS0 loglevel=5 panic=-1 oops=panic
 			mitigations=off nokaslr tsc=reliable $3")
-	[ -z "$exact" ] || qemu+=(-icount shift=0,sleep=off -seed 1
+	[ -z "$exact" ] || qemu+=(-icount "shift=0,sleep=off" -seed 1
 		-rtc "base=2026-01-01T00:00:00,clock=vm")
 }
 
