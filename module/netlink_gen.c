@@ -126,8 +126,13 @@ static const struct nla_policy synq_classify_nl_policy[SYNQ_A_QUERY_MARK + 1] = 
 	[SYNQ_A_QUERY_MARK] = { .type = NLA_U32, },
 };
 
+/* SYNQ_CMD_REFUSAL_GET - dump */
+static const struct nla_policy synq_refusal_get_nl_policy[SYNQ_A_REFUSAL_SOURCE + 1] = {
+	[SYNQ_A_REFUSAL_SOURCE] = { .type = NLA_BINARY, },
+};
+
 /* Ops table for synq */
-const struct genl_split_ops synq_nl_ops[20] = {
+const struct genl_split_ops synq_nl_ops[21] = {
 	{
 		.cmd	= SYNQ_CMD_CONF_GET,
 		.doit	= synq_nl_conf_get_doit,
@@ -255,5 +260,12 @@ const struct genl_split_ops synq_nl_ops[20] = {
 		.policy		= synq_classify_nl_policy,
 		.maxattr	= SYNQ_A_QUERY_MARK,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_REFUSAL_GET,
+		.dumpit		= synq_nl_refusal_get_dumpit,
+		.policy		= synq_refusal_get_nl_policy,
+		.maxattr	= SYNQ_A_REFUSAL_SOURCE,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
 	},
 };

@@ -63,6 +63,22 @@ enum synq_reason {
 	SYNQ_REASON_LOCAL,
 };
 
+/**
+ * enum synq_refused - What a SYN was refused for; the names are those of the
+ *   counters.
+ * @SYNQ_REFUSED_EXCESS_DROPPED: Over the rate of its class.
+ * @SYNQ_REFUSED_QUEUE_REFUSED: The class's part of the queues was full.
+ * @SYNQ_REFUSED_WAIT_REFUSED: The wait in the accept queue would have exceeded
+ *   max-wait.
+ */
+enum synq_refused {
+	SYNQ_REFUSED_EXCESS_DROPPED,
+	SYNQ_REFUSED_QUEUE_REFUSED,
+	SYNQ_REFUSED_WAIT_REFUSED,
+};
+
+#define SYNQ_REFUSALS_MAX	512
+
 enum {
 	SYNQ_A_CONF_GENERATION = 1,
 	SYNQ_A_CONF_REPLACE,
@@ -185,6 +201,19 @@ enum {
 };
 
 enum {
+	SYNQ_A_REFUSAL_SOURCE = 1,
+	SYNQ_A_REFUSAL_AGE,
+	SYNQ_A_REFUSAL_PORT,
+	SYNQ_A_REFUSAL_CLASS,
+	SYNQ_A_REFUSAL_REASON,
+	SYNQ_A_REFUSAL_RETRY,
+	SYNQ_A_REFUSAL_ENFORCE,
+
+	__SYNQ_A_REFUSAL_MAX,
+	SYNQ_A_REFUSAL_MAX = (__SYNQ_A_REFUSAL_MAX - 1)
+};
+
+enum {
 	SYNQ_CMD_CONF_GET = 1,
 	SYNQ_CMD_CONF_BEGIN,
 	SYNQ_CMD_CONF_COMMIT,
@@ -205,6 +234,7 @@ enum {
 	SYNQ_CMD_LISTENER_GET,
 	SYNQ_CMD_STATS_GET,
 	SYNQ_CMD_CLASSIFY,
+	SYNQ_CMD_REFUSAL_GET,
 
 	__SYNQ_CMD_MAX,
 	SYNQ_CMD_MAX = (__SYNQ_CMD_MAX - 1)
