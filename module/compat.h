@@ -120,6 +120,16 @@ static inline void synq_genl_ops_init(const struct genl_split_ops *split,
 }
 #endif
 
+/* What a dump's request asks for moved in 6.6. */
+static inline struct nlattr **synq_dump_attrs(struct netlink_callback *cb)
+{
+#ifdef SYNQ_HAVE_GENL_INFO_DUMP
+	return genl_info_dump(cb)->attrs;
+#else
+	return genl_dumpit_info(cb)->attrs;
+#endif
+}
+
 /* Until 6.2 a policy could not point to a constant range. */
 #ifndef SYNQ_HAVE_NLA_CONST_RANGE
 #undef NLA_POLICY_FULL_RANGE

@@ -14,6 +14,7 @@
 #include "draft.h"
 #include "listener.h"
 #include "netlink.h"
+#include "refusal.h"
 #include "syn_hook.h"
 #include "synq.h"
 
@@ -66,9 +67,12 @@ static int __init synq_init(void)
 {
 	int err;
 
-	err = synq_syn_hook_init();
+	err = synq_refusal_init();
 	if (err)
 		return err;
+	err = synq_syn_hook_init();
+	if (err)
+		goto err_refusal;
 	err = synq_listener_init();
 	if (err)
 		goto err_syn_hook;
@@ -86,6 +90,8 @@ err_listener:
 	synq_listener_exit();
 err_syn_hook:
 	synq_syn_hook_exit();
+err_refusal:
+	synq_refusal_exit();
 	return err;
 }
 
@@ -95,6 +101,7 @@ static void __exit synq_exit(void)
 	unregister_pernet_subsys(&net_ops);
 	synq_listener_exit();
 	synq_syn_hook_exit();
+	synq_refusal_exit();
 	rcu_barrier();	/* freed snapshots and records run our text */
 }
 

@@ -536,7 +536,7 @@ struct genl_family synq_nl_family __ro_after_init = {
 	.parallel_ops	= true,
 	.pre_doit	= pre_doit,
 	SYNQ_GENL_OPS(synq_nl_ops),
-	.resv_start_op	= SYNQ_CMD_CLASSIFY + 1,
+	.resv_start_op	= SYNQ_CMD_REFUSAL_GET + 1,
 };
 
 /* A socket that closes drops its draft. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The dumps of the generic netlink family: classes, matches, listeners and
- * counters of the configuration in force.
+ * counters of the configuration in force, and refusals remembered.
  *
  * Each message is made by one function, which leaves in cb->args where to go
  * on and returns an error if there is no room for it.  If another
@@ -10,11 +10,14 @@
  *
  * Process context; &synq_net.lock is held while a part of a dump is made.
  */
+#include <linux/ktime.h>
+#include <linux/math64.h>
 #include "conf.h"
 #include "compat.h"
 #include "netlink.h"
 #include "netlink_gen.h"
 #include "record.h"
+#include "refusal.h"
 
 struct dump {
 	struct sk_buff *skb;
@@ -289,4 +292,66 @@ static int dump_stats(struct dump *d)
 int synq_nl_stats_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return dump(skb, cb, dump_stats);
+}
+
+static int put_refusal(struct sk_buff *skb, const struct synq_refusal *refusal)
+{
+	u64 age = div_u64(ktime_get_ns() - refusal->ns, NSEC_PER_MSEC);
+
+	return nla_put(skb, SYNQ_A_REFUSAL_SOURCE, refusal->is_v6 ? 16 : 4,
+		       refusal->addr) ||
+	       nla_put_u32(skb, SYNQ_A_REFUSAL_AGE, min_t(u64, age, U32_MAX)) ||
+	       nla_put_u16(skb, SYNQ_A_REFUSAL_PORT, refusal->port) ||
+	       nla_put_string(skb, SYNQ_A_REFUSAL_CLASS, refusal->class) ||
+	       nla_put_u8(skb, SYNQ_A_REFUSAL_REASON, refusal->reason) ||
+	       nla_put_u8(skb, SYNQ_A_REFUSAL_RETRY, refusal->is_retry) ||
+	       nla_put_u8(skb, SYNQ_A_REFUSAL_ENFORCE, !refusal->observed);
+}
+
+static bool is_source(const struct synq_refusal *refusal,
+		      const struct nlattr *source)
+{
+	return nla_len(source) == (refusal->is_v6 ? 16 : 4) &&
+	       !memcmp(nla_data(source), refusal->addr, nla_len(source));
+}
+
+/* args[0]: number of the refusal, downwards; args[1]: has begun */
+static int dump_refusal(struct dump *d)
+{
+	const struct nlattr *source =
+		synq_dump_attrs(d->cb)[SYNQ_A_REFUSAL_SOURCE];
+	struct synq_refusal refusal;
+	void *head;
+	int err;
+
+	if (!d->cb->args[1]) {
+		d->cb->args[0] = synq_refusal_newest(d->sn);
+		d->cb->args[1] = 1;
+	}
+	if (!synq_refusal_get(d->sn, d->cb->args[0], &refusal))
+		return -ENOENT;
+	if (!source || is_source(&refusal, source)) {
+		head = dump_put(d, SYNQ_CMD_REFUSAL_GET);
+		if (!head)
+			return -EMSGSIZE;
+		err = dump_end(d, head, put_refusal(d->skb, &refusal));
+		if (err)
+			return err;
+	}
+	d->cb->args[0]--;
+	return 0;
+}
+
+int synq_nl_refusal_get_dumpit(struct sk_buff *skb,
+			       struct netlink_callback *cb)
+{
+	const struct nlattr *source =
+		synq_dump_attrs(cb)[SYNQ_A_REFUSAL_SOURCE];
+
+	if (source && nla_len(source) != 4 && nla_len(source) != 16) {
+		NL_SET_ERR_MSG_ATTR(cb->extack, source,
+				    "an address has 4 or 16 bytes");
+		return -EINVAL;
+	}
+	return dump(skb, cb, dump_refusal);
 }

@@ -20,6 +20,8 @@ probe OPT_CHILD_INIT net/inet_connection_sock.h \
 	'void \(\*opt_child_init\)'
 probe LOOKUP_HASHINFO net/inet_hashtables.h \
 	'__inet_lookup_established\((const )?struct net \*net, struct inet_hashinfo'
+probe GENL_INFO_DUMP net/genetlink.h \
+	'genl_info_dump\('
 probe GENL_SPLIT_OPS net/genetlink.h \
 	'struct genl_split_ops \{'
 probe NLA_CONST_RANGE net/netlink.h \

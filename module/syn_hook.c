@@ -52,6 +52,7 @@
 #include "compat.h"
 #include "policer.h"
 #include "record.h"
+#include "refusal.h"
 #include "syn_hook.h"
 
 /**
@@ -60,6 +61,7 @@
  * @daddr: destination
  * @sport: of the client
  * @dport: of this host
+ * @seq: sequence number
  * @dif: interface for socket lookups
  * @sdif: the same, of a VRF's slave, or 0
  */
@@ -68,6 +70,7 @@ struct segment {
 	const void *daddr;
 	__be16 sport;
 	__be16 dport;
+	__be32 seq;
 	int dif;
 	int sdif;
 };
@@ -243,19 +246,32 @@ static unsigned int judge(struct synq_net *sn, const struct synq_conf *conf,
 			  const struct segment *seg)
 {
 	const struct synq_listener *listener = listener_of(conf, sk);
+	struct synq_refusal_syn syn = {
+		.saddr = seg->client.addr,
+		.daddr = seg->daddr,
+		.is_v6 = seg->client.is_v6,
+		.sport = seg->sport,
+		.dport = seg->dport,
+		.seq = seg->seq,
+	};
 	struct synq_port *port = listener->port;
 	const struct synq_class *class;
 	struct synq_record *record;
 	enum synq_verdict verdict;
 	unsigned int outcome;
+	bool observes;
 
 	record = synq_record_find(sk);
 	if (!record)
 		synq_record_want(sn, sk);
 	class = synq_classify(conf, &seg->client, NULL);
 	synq_count(port, class->slot, SYNQ_COUNT_SEEN);
+	if (synq_refusal_find(sn, &syn))
+		synq_count(port, class->slot, SYNQ_COUNT_RETRIES);
 	verdict = decide(sn, conf, listener, class, sk, record);
-	if (synq_conf_observes(conf, listener, class))
+	observes = synq_conf_observes(conf, listener, class);
+	synq_refusal_note(sn, &syn, port, class, verdict, observes);
+	if (observes)
 		verdict = forgo(verdict, port, class);
 	outcome = carry_out(verdict, conf, port, class, skb);
 	if (record && outcome == NF_ACCEPT)
@@ -282,6 +298,7 @@ static void fill_in(struct segment *seg, const struct sk_buff *skb,
 {
 	seg->sport = th->source;
 	seg->dport = th->dest;
+	seg->seq = th->seq;
 	seg->dif = skb->dev->ifindex;
 	seg->client.mark = skb->mark;
 	/* No remote sender can choose the interface. */

@@ -14,9 +14,10 @@
  * child's slock (BH)		held by the kernel around sk_data_ready
  * rskq_lock (BH)		of a listener: its accept queue and our tails
  * &synq_withheld.lock (BH)	withheld requests of one listener
+ * &synq_refusals.lock (BH)	sample of refused SYNs
  *
  * Packets, and the callbacks that the kernel calls on a listener, run under
- * rcu_read_lock() and take none but the last two.
+ * rcu_read_lock() and take none but the last three.
  */
 #ifndef _SYNQ_H
 #define _SYNQ_H
@@ -90,6 +91,7 @@ enum synq_counter {
 };
 
 struct synq_conf;
+struct synq_refusals;
 
 #define SYNQ_WANTED_MAX		16
 
@@ -103,6 +105,7 @@ struct synq_net {
 	/* read on every SYN and every promotion */
 	struct synq_conf __rcu *conf;	/* conf.c; NULL: unconfigured */
 	bool bypass;			/* conf.c */
+	struct synq_refusals __rcu *refusals;	/* refusal.c; may be NULL */
 
 	/* written on every policed SYN */
 	atomic64_t tat[SYNQ_SLOTS];	/* policer.c: token bucket of a slot */

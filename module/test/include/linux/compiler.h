@@ -3,6 +3,7 @@
 #ifndef _SYNQ_TEST_LINUX_COMPILER_H
 #define _SYNQ_TEST_LINUX_COMPILER_H
 
+#define READ_ONCE(x)		(x)
 #define WRITE_ONCE(x, value)	((x) = (value))
 
 #endif /* _SYNQ_TEST_LINUX_COMPILER_H */

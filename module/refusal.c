@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is remembered of refused SYNs, of each network namespace that has a
+ * configured listener, in memory of fixed size:
+ *
+ * - a fingerprint of each (fingerprint.c), by which one that comes again is
+ *   told from a first try.  A client sends its SYN again with the same ports
+ *   and the same sequence number; a new connection has another.  A flood pushes
+ *   fingerprints out, and then retries are taken for first tries: the table
+ *   has room for 8192;
+ * - a sample in full, for who asks why a client does not get in.  So that a
+ *   flood leaves it a span of some seconds, a token bucket limits what is
+ *   written: one for first tries and another for retries, since forged SYNs
+ *   seldom come twice and clients nearly always do.
+ *
+ * It decides nothing.  Without memory the configuration is refused.
+ *
+ * Called by the packet hook in softirq, or process context with BH off, under
+ * rcu_read_lock().  The sample has a lock, taken only for what is written to it:
+ * 100 times in a second, and 100 more after a pause.
+ */
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/siphash.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include "fingerprint.h"
+#include "refusal.h"
+#include "tbf.h"
+
+#define SAMPLE_RATE	50	/* per second, of first tries and of retries */
+#define SAMPLE_BURST	50
+
+/**
+ * struct synq_refusals - the memory of one network namespace
+ * @rcu: freed after a grace period
+ * @key: nobody outside can choose a set of @fingerprints
+ * @sampler: rate and burst of the buckets
+ * @tat: bucket of first tries, and of retries
+ * @lock: protects @written and @sample
+ * @written: refusals ever written to @sample
+ * @sample: the last ones; number n, from 1, stands at n modulo its size
+ * @fingerprints: of refused SYNs
+ */
+struct synq_refusals {
+	struct rcu_head rcu;
+	siphash_aligned_key_t key;
+	struct synq_tbf sampler;
+	atomic64_t tat[2];
+	spinlock_t lock;	/* protects next 2 fields */
+	unsigned long written;
+	struct synq_refusal sample[SYNQ_REFUSALS_MAX];
+	struct synq_fingerprints fingerprints;
+};
+
+static struct synq_refusals *refusals_alloc(void)
+{
+	struct synq_refusals *refusals = kvzalloc(sizeof(*refusals),
+						  GFP_KERNEL_ACCOUNT);
+
+	if (!refusals)
+		return NULL;
+	get_random_bytes(&refusals->key, sizeof(refusals->key));
+	synq_tbf_init(&refusals->sampler, SAMPLE_RATE, SAMPLE_BURST);
+	spin_lock_init(&refusals->lock);
+	return refusals;
+}
+
+static u32 to_ms(u64 ns)
+{
+	return div_u64(ns, NSEC_PER_MSEC);
+}
+
+static u64 hash_of(const struct synq_refusals *refusals,
+		   const struct synq_refusal_syn *syn)
+{
+	struct {
+		u8 saddr[16];
+		u8 daddr[16];
+		u64 rest;
+	} v6;
+	u64 rest = (u64)(__force u32)syn->seq << 32 |
+		   (u32)(__force u16)syn->sport << 16 |
+		   (__force u16)syn->dport;
+	u32 saddr, daddr;
+
+	if (syn->is_v6) {
+		memcpy(v6.saddr, syn->saddr, sizeof(v6.saddr));
+		memcpy(v6.daddr, syn->daddr, sizeof(v6.daddr));
+		v6.rest = rest;
+		return siphash(&v6, sizeof(v6), &refusals->key);
+	}
+	memcpy(&saddr, syn->saddr, sizeof(saddr));
+	memcpy(&daddr, syn->daddr, sizeof(daddr));
+	return siphash_2u64((u64)saddr << 32 | daddr, rest, &refusals->key);
+}
+
+/**
+ * synq_refusal_find() - was this SYN refused before?
+ * @sn: network namespace
+ * @syn: completed
+ *
+ * Context: any, rcu_read_lock()
+ * Return: true if so, and it is remembered
+ */
+bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn)
+{
+	const struct synq_refusals *refusals = rcu_dereference(sn->refusals);
+
+	if (!refusals)
+		return false;
+	syn->hash = hash_of(refusals, syn);
+	syn->is_retry = synq_fingerprint_known(&refusals->fingerprints,
+					       syn->hash,
+					       to_ms(ktime_get_ns()));
+	return syn->is_retry;
+}
+
+static bool is_refusal(enum synq_verdict verdict, u8 *reason)
+{
+	switch (verdict) {
+	case SYNQ_VERDICT_ADMIT:
+	case SYNQ_VERDICT_EXCESS_PASS:
+		return false;
+	case SYNQ_VERDICT_EXCESS_DROP:
+		*reason = SYNQ_REFUSED_EXCESS_DROPPED;
+		return true;
+	case SYNQ_VERDICT_QUEUE_REFUSE:
+		*reason = SYNQ_REFUSED_QUEUE_REFUSED;
+		return true;
+	case SYNQ_VERDICT_WAIT_REFUSE:
+		*reason = SYNQ_REFUSED_WAIT_REFUSED;
+		return true;
+	}
+	return false;
+}
+
+static bool may_write(struct synq_refusals *refusals, bool is_retry, u64 now_ns)
+{
+	atomic64_t *word = &refusals->tat[is_retry];
+	s64 tat = atomic64_read(word);
+	u64 next;
+
+	/* Who loses the exchange to another CPU leaves it at that. */
+	return synq_tbf_next(&refusals->sampler, tat, now_ns, &next) &&
+	       atomic64_try_cmpxchg(word, &tat, next);
+}
+
+static void write_sample(struct synq_refusals *refusals,
+			 const struct synq_refusal_syn *syn,
+			 const struct synq_port *port,
+			 const struct synq_class *class, u8 reason,
+			 bool observed, u64 now_ns)
+{
+	struct synq_refusal *refusal;
+
+	spin_lock_bh(&refusals->lock);
+	refusal = &refusals->sample[++refusals->written % SYNQ_REFUSALS_MAX];
+	*refusal = (struct synq_refusal){
+		.ns = now_ns,
+		.port = port->port,
+		.reason = reason,
+		.is_v6 = syn->is_v6,
+		.is_retry = syn->is_retry,
+		.observed = observed,
+	};
+	memcpy(refusal->addr, syn->saddr, syn->is_v6 ? 16 : 4);
+	memcpy(refusal->class, class->name, sizeof(refusal->class));
+	spin_unlock_bh(&refusals->lock);
+}
+
+/**
+ * synq_refusal_note() - a SYN was judged: remember it if it was refused
+ * @sn: network namespace
+ * @syn: as synq_refusal_find() left it
+ * @port: of the listener
+ * @class: of the SYN
+ * @verdict: on it
+ * @observed: it is let through all the same ("enforce off")
+ *
+ * Context: any, rcu_read_lock()
+ */
+void synq_refusal_note(const struct synq_net *sn,
+		       const struct synq_refusal_syn *syn,
+		       const struct synq_port *port,
+		       const struct synq_class *class,
+		       enum synq_verdict verdict, bool observed)
+{
+	struct synq_refusals *refusals;
+	u8 reason;
+	u64 now;
+
+	if (!is_refusal(verdict, &reason))
+		return;
+	refusals = rcu_dereference(sn->refusals);
+	if (!refusals)
+		return;
+	now = ktime_get_ns();
+	/* What is let through is no refusal: who comes again was lost later. */
+	if (!observed)
+		synq_fingerprint_note(&refusals->fingerprints, syn->hash,
+				      to_ms(now));
+	if (may_write(refusals, syn->is_retry, now))
+		write_sample(refusals, syn, port, class, reason, observed,
+			     now);
+}
+
+static struct synq_refusals *refusals_of(const struct synq_net *sn)
+{
+	return rcu_dereference_protected(sn->refusals,
+					 lockdep_is_held(&sn->lock));
+}
+
+/**
+ * synq_refusal_newest() - the last of the sample
+ * @sn: network namespace
+ *
+ * Context: process, &synq_net.lock held
+ * Return: its number, or 0 if there is none
+ */
+unsigned long synq_refusal_newest(const struct synq_net *sn)
+{
+	struct synq_refusals *refusals = refusals_of(sn);
+	unsigned long written;
+
+	if (!refusals)
+		return 0;
+	spin_lock_bh(&refusals->lock);
+	written = refusals->written;
+	spin_unlock_bh(&refusals->lock);
+	return written;
+}
+
+/**
+ * synq_refusal_get() - one of the sample
+ * @sn: network namespace
+ * @number: from 1 to synq_refusal_newest()
+ * @refusal: filled in
+ *
+ * Context: process, &synq_net.lock held
+ * Return: false if it has been overwritten, and all before it, or never was
+ */
+bool synq_refusal_get(const struct synq_net *sn, unsigned long number,
+		      struct synq_refusal *refusal)
+{
+	struct synq_refusals *refusals = refusals_of(sn);
+	bool found;
+
+	if (!refusals || !number)
+		return false;
+	spin_lock_bh(&refusals->lock);
+	found = number <= refusals->written &&
+		refusals->written - number < SYNQ_REFUSALS_MAX;
+	if (found)
+		*refusal = refusals->sample[number % SYNQ_REFUSALS_MAX];
+	spin_unlock_bh(&refusals->lock);
+	return found;
+}
+
+static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
+{
+	const struct synq_conf_change *change = data;
+	struct synq_net *sn = change->sn;
+	bool wanted = change->conf && change->conf->n_listeners;
+	struct synq_refusals *refusals = refusals_of(sn);
+
+	switch ((enum synq_conf_event)event) {
+	case SYNQ_CONF_PREPARE:
+		if (!wanted || refusals)
+			break;
+		refusals = refusals_alloc();
+		if (!refusals)
+			return notifier_from_errno(-ENOMEM);
+		rcu_assign_pointer(sn->refusals, refusals);
+		break;
+	case SYNQ_CONF_PUBLISHED:
+		if (wanted || !refusals)
+			break;
+		RCU_INIT_POINTER(sn->refusals, NULL);
+		kvfree_rcu(refusals, rcu);
+		break;
+	}
+	return NOTIFY_OK;
+}
+
+/* Before syn_hook.c: without memory no hook is registered in vain. */
+static struct notifier_block conf_nb = {
+	.notifier_call = on_conf,
+	.priority = 2,
+};
+
+/**
+ * synq_refusal_init() - follow the configuration
+ *
+ * Context: process
+ * Return: 0
+ */
+int synq_refusal_init(void)
+{
+	return synq_conf_observe(&conf_nb);
+}
+
+/**
+ * synq_refusal_exit() - undo synq_refusal_init()
+ *
+ * Context: process; every namespace is unconfigured
+ */
+void synq_refusal_exit(void)
+{
+	synq_conf_ignore(&conf_nb);
+}

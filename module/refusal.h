@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is remembered of refused SYNs.  See refusal.c.
+ */
+#ifndef _SYNQ_REFUSAL_H
+#define _SYNQ_REFUSAL_H
+
+#include "conf.h"
+
+/**
+ * struct synq_refusal_syn - a SYN, as far as it matters here
+ * @saddr: of the client, network order
+ * @daddr: destination, network order
+ * @is_v6: the addresses have 16 bytes, and not 4
+ * @sport: of the client
+ * @dport: of this host
+ * @seq: its sequence number
+ * @hash: of all these, set by synq_refusal_find()
+ * @is_retry: it was refused before, set by synq_refusal_find()
+ */
+struct synq_refusal_syn {
+	const void *saddr;
+	const void *daddr;
+	bool is_v6;
+	__be16 sport;
+	__be16 dport;
+	__be32 seq;
+	u64 hash;
+	bool is_retry;
+};
+
+/**
+ * struct synq_refusal - a sample
+ * @ns: monotonic clock
+ * @addr: of the client, network order
+ * @class: its name at the time
+ * @port: of the listener, host byte order
+ * @reason: enum synq_refused
+ * @is_v6: @addr has 16 bytes, and not 4
+ * @is_retry: the same SYN had been refused before
+ * @observed: it would have been refused, and was let through
+ */
+struct synq_refusal {
+	u64 ns;
+	u8 addr[16];
+	char class[SYNQ_NAME_MAX + 1];
+	u16 port;
+	u8 reason;
+	bool is_v6;
+	bool is_retry;
+	bool observed;
+};
+
+int synq_refusal_init(void);
+void synq_refusal_exit(void);
+
+bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn);
+void synq_refusal_note(const struct synq_net *sn,
+		       const struct synq_refusal_syn *syn,
+		       const struct synq_port *port,
+		       const struct synq_class *class,
+		       enum synq_verdict verdict, bool observed);
+
+unsigned long synq_refusal_newest(const struct synq_net *sn);
+bool synq_refusal_get(const struct synq_net *sn, unsigned long number,
+		      struct synq_refusal *refusal);
+
+#endif /* _SYNQ_REFUSAL_H */
