@@ -7,25 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "classify.h"
 #include "command.h"
-
-/**
- * struct question - what is asked, and the answer
- * @source: address of the client
- * @mark: mark that its SYN would carry
- * @with_mark: it was given
- * @class: its class
- * @reason: enum synq_reason
- * @prefix: the match that decided; no family: none did
- */
-struct question {
-	struct prefix source;
-	__u32 mark;
-	bool with_mark;
-	char class[SYNQ_NAME_MAX + 1];
-	__u8 reason;
-	struct prefix prefix;
-};
 
 static const char * const reasons[] = { "default", "match", "mark", "local" };
 
@@ -76,7 +59,14 @@ static void take(struct nlattr **attr, void *arg)
 	prefix->length = attr_u8(attr, SYNQ_A_QUERY_LENGTH);
 }
 
-static int ask(struct nl *nl, struct question *question)
+/**
+ * question_ask() - have the kernel answer
+ * @nl: the conversation
+ * @question: what is asked; receives the answer
+ *
+ * Return: exit status.
+ */
+int question_ask(struct nl *nl, struct question *question)
 {
 	char room[MNL_NLMSG_HDRLEN + GENL_HDRLEN + 64];
 	char text[PREFIX_TEXT];
@@ -96,7 +86,13 @@ static int ask(struct nl *nl, struct question *question)
 	return DONE;
 }
 
-static void print_json(const struct question *question)
+/**
+ * question_json() - the answer as JSON
+ * @question: answered
+ *
+ * Return: an object, a new reference.
+ */
+json_t *question_json(const struct question *question)
 {
 	json_t *json = json_object();
 	char text[PREFIX_TEXT];
@@ -116,7 +112,7 @@ static void print_json(const struct question *question)
 		json_object_set_new(json, "length",
 				    json_integer(question->prefix.length));
 	}
-	json_print(json);
+	return json;
 }
 
 /* The bits of the mark that decided: those in the mask. */
@@ -131,7 +127,14 @@ static int print_mark(struct nl *nl, const struct question *question)
 	return error;
 }
 
-static int print(struct nl *nl, const struct question *question)
+/**
+ * question_print() - the answer as a line of text
+ * @nl: the conversation
+ * @question: answered
+ *
+ * Return: exit status.
+ */
+int question_print(struct nl *nl, const struct question *question)
 {
 	char text[PREFIX_TEXT];
 
@@ -172,11 +175,11 @@ int command_classify(struct words *words, unsigned int flags)
 	if (!error)
 		error = nl_open(&nl);
 	if (!error)
-		error = ask(&nl, &question);
+		error = question_ask(&nl, &question);
 	if (!error && (flags & FLAG_JSON))
-		print_json(&question);
+		json_print(question_json(&question));
 	else if (!error)
-		error = print(&nl, &question);
+		error = question_print(&nl, &question);
 	nl_close(&nl);
 	return error;
 }

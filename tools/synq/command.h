@@ -29,6 +29,9 @@ int command_change(struct words *words);
 int command_show(struct words *words, unsigned int flags, enum object object);
 int command_classify(struct words *words, unsigned int flags);
 
+/* why.c */
+int command_why(struct words *words, unsigned int flags);
+
 /* stats.c */
 int command_stats(struct words *words, unsigned int flags);
 

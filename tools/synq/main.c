@@ -33,6 +33,7 @@ static const char help[] =
 "  mark mask M                        mark del\n"
 "  set enforce on|off\n"
 "  classify [-j] ADDRESS [mark M]     which class a client has, and why\n"
+"  why [-j] ADDRESS                   its class, and why it was refused lately\n"
 "  stats [-j] [class NAME] [listener PORT]\n"
 "  off, on                            leave all to the stock kernel; resume\n"
 "  flush                              remove the configuration\n"
@@ -72,11 +73,11 @@ static const struct command commands[] = {
 	{ "on", command_on, 0 },
 	{ "off", command_off, 0 },
 	{ "classify", command_classify, FLAG_JSON },
+	{ "why", command_why, FLAG_JSON },
 	{ "stats", command_stats, FLAG_JSON },
 	{ "help", command_help, 0 },
 	{ .name = "service" },
 	{ .name = "confirm" },
-	{ .name = "why" },
 	{ .name = "monitor" },
 	{ .name = "top" },
 	{ .name = "doctor" },

@@ -325,6 +325,29 @@ int nl_call(struct nl *nl, struct nlmsghdr *request, unsigned int max,
 }
 
 /**
+ * nl_list() - have what a request asks for listed
+ * @nl: the conversation
+ * @request: the request, with NLM_F_DUMP
+ * @max: highest attribute of the messages, below 32
+ * @answer: takes each entry
+ * @arg: the first argument of @answer
+ * @interrupted: set to true if the table changed meanwhile; never to false
+ *
+ * Return: DONE, or what nl_refuse() returns, reported.
+ */
+int nl_list(struct nl *nl, struct nlmsghdr *request, unsigned int max,
+	    nl_answer *answer, void *arg, bool *interrupted)
+{
+	struct nl_error error = { 0 };
+
+	if (nl_send(nl, request, request->nlmsg_len) ||
+	    wait_for(nl, request->nlmsg_seq, request->nlmsg_seq, max, answer,
+		     arg, &error, interrupted))
+		return UNREACHABLE;
+	return error.code ? nl_refuse(NULL, NULL, &error) : DONE;
+}
+
+/**
  * nl_dump() - have a table listed
  * @nl: the conversation
  * @command: SYNQ_CMD_*_GET
@@ -339,15 +362,9 @@ int nl_dump(struct nl *nl, __u8 command, unsigned int max, nl_answer *answer,
 	    void *arg, bool *interrupted)
 {
 	char room[MNL_NLMSG_HDRLEN + GENL_HDRLEN];
-	struct nl_error error = { 0 };
-	struct nlmsghdr *nlh;
 
-	nlh = nl_request(nl, room, command, NLM_F_DUMP);
-	if (nl_send(nl, nlh, nlh->nlmsg_len) ||
-	    wait_for(nl, nlh->nlmsg_seq, nlh->nlmsg_seq, max, answer, arg,
-		     &error, interrupted))
-		return UNREACHABLE;
-	return error.code ? nl_refuse(NULL, NULL, &error) : DONE;
+	return nl_list(nl, nl_request(nl, room, command, NLM_F_DUMP), max,
+		       answer, arg, interrupted);
 }
 
 /* For errors that come without the kernel's own words. */

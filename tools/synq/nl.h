@@ -63,6 +63,8 @@ int nl_wait(struct nl *nl, __u32 from, __u32 seq, unsigned int max,
 	    nl_answer *answer, void *arg, struct nl_error *error);
 int nl_call(struct nl *nl, struct nlmsghdr *request, unsigned int max,
 	    nl_answer *answer, void *arg, struct nl_error *error);
+int nl_list(struct nl *nl, struct nlmsghdr *request, unsigned int max,
+	    nl_answer *answer, void *arg, bool *interrupted);
 int nl_dump(struct nl *nl, __u8 command, unsigned int max, nl_answer *answer,
 	    void *arg, bool *interrupted);
 int nl_refuse(const struct origin *origin, const char *value,

@@ -16,6 +16,9 @@
 
 #define TRIES		10
 
+/* Not a counter of the kernel: what retries leave of seen. */
+#define FIRST_TRIES_TYPE	0
+
 static const struct counter {
 	unsigned int type;
 	const char *key;
@@ -27,6 +30,7 @@ static const struct counter {
 	{ SYNQ_A_COUNTERS_EXCESS_PASSED, "excess_passed", "EXCESS-PASSED" },
 	{ SYNQ_A_COUNTERS_QUEUE_REFUSED, "queue_refused", "QUEUE-REFUSED" },
 	{ SYNQ_A_COUNTERS_WAIT_REFUSED, "wait_refused", "WAIT-REFUSED" },
+	{ FIRST_TRIES_TYPE, "first_tries", "FIRST-TRIES" },
 	{ SYNQ_A_COUNTERS_RETRIES, "retries", "RETRIES" },
 	{ SYNQ_A_COUNTERS_PROMOTED, "promoted", "PROMOTED" },
 	{ SYNQ_A_COUNTERS_WITHHELD, "withheld", "WITHHELD" },
@@ -60,6 +64,9 @@ static const struct counter {
 #define COUNTERS	(sizeof(counters) / sizeof(*counters))
 #define SYN_COUNTERS	6	/* those of the first table */
 #define ALWAYS		2	/* of those, shown though zero */
+#define SEEN		0
+#define FIRST_TRIES	6
+#define RETRIES		7
 
 /* Of the network namespace. */
 static const struct counter net_counters[] = {
@@ -194,6 +201,7 @@ static void take_row(struct nlattr **attr, void *arg)
 				row->value[i] = mnl_attr_get_u64(value);
 		}
 	}
+	row->value[FIRST_TRIES] = row->value[SEEN] - row->value[RETRIES];
 }
 
 static void take_net(struct nlattr **attr, void *arg)
@@ -269,11 +277,13 @@ static void add_totals(struct stats *stats)
 	}
 }
 
-/* Is there anything to count? */
+/* Is there anything to count?  Without retries all are first tries. */
 static bool any_count(const struct stats *stats, unsigned int counter)
 {
 	unsigned int i;
 
+	if (counter == FIRST_TRIES)
+		counter = RETRIES;
 	for (i = 0; i < stats->rows; i++) {
 		if (stats->row[i].value[counter])
 			return true;

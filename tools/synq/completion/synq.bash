@@ -58,7 +58,7 @@ _synq_words() {
 		listener) _synq_ports ;;
 		*) echo '-j class listener' ;;
 		esac ;;
-	classify/) echo '-j' ;;
+	classify/ | why/) echo '-j' ;;
 	classify/*) [ "$last" = mark ] || echo 'mark' ;;
 	apply/*) echo '--check --print' ;;
 	esac
@@ -71,7 +71,7 @@ _synq() {
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'apply diff save class match
-			listener mark set classify stats on off flush help' \
+			listener mark set classify why stats on off flush help' \
 			-- "$current")
 		return
 	fi

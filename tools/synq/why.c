@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Why does a client not get in?  Its class, and what its last SYNs were refused
+ * for, each with the option that decided, as it is set now.
+ *
+ * The kernel remembers a sample only, so that nothing is said of a client does
+ * not mean that nothing was refused.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify.h"
+#include "command.h"
+
+#define TRIES		10
+#define AGE_TEXT	16
+#define REASON_TEXT	128
+
+/**
+ * struct refusal - a SYN that was refused
+ * @age: milliseconds since
+ * @port: local port
+ * @class: of the client, at the time
+ * @reason: enum synq_refused
+ * @retry: the same SYN had been refused before
+ * @observe: it would have been refused, and was let through
+ */
+struct refusal {
+	__u32 age;
+	__u16 port;
+	char class[SYNQ_NAME_MAX + 1];
+	__u8 reason;
+	bool retry;
+	bool observe;
+};
+
+/**
+ * struct refusals - all that the kernel remembers of a client
+ * @refusal: newest first
+ * @number: how many there are
+ * @room: for how many there is memory
+ */
+struct refusals {
+	struct refusal *refusal;
+	unsigned int number;
+	unsigned int room;
+};
+
+static const char * const reasons[] = {
+	"excess_dropped", "queue_refused", "wait_refused",
+};
+
+static int parse(struct words *words, struct question *question)
+{
+	const char *word = words_next(words);
+
+	if (!word)
+		return refuse(NULL, "why", "the address is missing");
+	if (value_address(NULL, word, &question->source))
+		return REFUSED;
+	return edit_refuse_end(words, "why");
+}
+
+static void take(struct nlattr **attr, void *arg)
+{
+	struct refusals *refusals = arg;
+	struct refusal *refusal;
+
+	if (refusals->number == refusals->room) {
+		refusals->room = refusals->room ? 2 * refusals->room : 32;
+		refusals->refusal = allocate(refusals->refusal, refusals->room,
+					     sizeof(*refusals->refusal));
+	}
+	refusal = &refusals->refusal[refusals->number++];
+	memset(refusal, 0, sizeof(*refusal));
+	refusal->age = attr_u32(attr, SYNQ_A_REFUSAL_AGE);
+	refusal->port = attr_u16(attr, SYNQ_A_REFUSAL_PORT);
+	snprintf(refusal->class, sizeof(refusal->class), "%s",
+		 attr_text(attr, SYNQ_A_REFUSAL_CLASS));
+	refusal->reason = attr_u8(attr, SYNQ_A_REFUSAL_REASON);
+	refusal->retry = attr_u8(attr, SYNQ_A_REFUSAL_RETRY);
+	refusal->observe = attr[SYNQ_A_REFUSAL_ENFORCE] &&
+			   !attr_u8(attr, SYNQ_A_REFUSAL_ENFORCE);
+}
+
+static int fetch(struct nl *nl, const struct prefix *source,
+		 struct refusals *refusals)
+{
+	char room[MNL_NLMSG_HDRLEN + GENL_HDRLEN + 64];
+	struct nlmsghdr *nlh;
+	unsigned int tries;
+	bool interrupted;
+	int error;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		interrupted = false;
+		refusals->number = 0;
+		nlh = nl_request(nl, room, SYNQ_CMD_REFUSAL_GET, NLM_F_DUMP);
+		mnl_attr_put(nlh, SYNQ_A_REFUSAL_SOURCE, prefix_bytes(source),
+			     source->address);
+		error = nl_list(nl, nlh, SYNQ_A_REFUSAL_MAX, take, refusals,
+				&interrupted);
+		if (error || !interrupted)
+			return error;
+	}
+	return fail(REFUSED,
+		    "the configuration changes too fast to be read; try again");
+}
+
+/* Per cent of the backlog that classes before this one reserve. */
+static unsigned int reserved_before(const struct conf *conf,
+				    const struct class *class)
+{
+	unsigned int sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < SLOTS; i++) {
+		if (conf->class[i].order &&
+		    conf->class[i].order < class->order)
+			sum += conf->class[i].reserve;
+	}
+	return sum;
+}
+
+static const char *queue_text(const struct conf *conf,
+			      const struct class *class, char *text)
+{
+	unsigned int before = class ? reserved_before(conf, class) : 0;
+	unsigned int cap = class ? class->spec.cap : 0;
+	int length;
+
+	length = snprintf(text, REASON_TEXT,
+			  "queue-refused: no slot for its class");
+	if (before)
+		length += snprintf(text + length, REASON_TEXT - length,
+				   "; reserve of others %u%%", before);
+	if (cap)
+		snprintf(text + length, REASON_TEXT - length, "%s cap %u%%",
+			 before ? "," : ";", cap);
+	return text;
+}
+
+static const char *reason_text(struct conf *conf,
+			       const struct refusal *refusal, char *text)
+{
+	const struct class *class = conf_class(conf, refusal->class);
+	char time[TIME_TEXT];
+
+	switch (refusal->reason) {
+	case SYNQ_REFUSED_EXCESS_DROPPED:
+		if (!class || !class->spec.rate)
+			return "excess-dropped: over the rate of then";
+		snprintf(text, REASON_TEXT,
+			 "excess-dropped: over rate %u/second",
+			 class->spec.rate);
+		break;
+	case SYNQ_REFUSED_QUEUE_REFUSED:
+		return queue_text(conf, class, text);
+	case SYNQ_REFUSED_WAIT_REFUSED:
+		if (!class || class->max_wait == SYNQ_MAX_WAIT_NONE)
+			return "wait-refused: would wait longer than the max-wait of then";
+		snprintf(text, REASON_TEXT,
+			 "wait-refused: would wait longer than max-wait %s",
+			 time_text(class->max_wait, time));
+		break;
+	default:
+		snprintf(text, REASON_TEXT, "reason %u", refusal->reason);
+	}
+	return text;
+}
+
+static const char *age_text(__u32 ms, char *text)
+{
+	if (ms < 1000)
+		snprintf(text, AGE_TEXT, "%ums", ms);
+	else if (ms < 100000)
+		snprintf(text, AGE_TEXT, "%u.%us", ms / 1000, ms / 100 % 10);
+	else
+		snprintf(text, AGE_TEXT, "%us", ms / 1000);
+	return text;
+}
+
+/* No struct columns here: its cells are too small for a sentence. */
+static void print_table(struct conf *conf, const struct refusals *refusals)
+{
+	char reason[REASON_TEXT];
+	int width = strlen("CLASS");
+	char age[AGE_TEXT];
+	unsigned int i;
+
+	for (i = 0; i < refusals->number; i++) {
+		int length = strlen(refusals->refusal[i].class);
+
+		if (length > width)
+			width = length;
+	}
+	printf("%8s  %5s  %-*s  %-5s  %s\n", "AGO", "PORT", width, "CLASS",
+	       "TRY", "VERDICT");
+	for (i = 0; i < refusals->number; i++) {
+		const struct refusal *refusal = &refusals->refusal[i];
+
+		printf("%8s  %5u  %-*s  %-5s  %s%s\n",
+		       age_text(refusal->age, age), refusal->port, width,
+		       refusal->class, refusal->retry ? "again" : "first",
+		       refusal->observe ? "would be " : "",
+		       reason_text(conf, refusal, reason));
+	}
+}
+
+static int print(struct nl *nl, const struct question *question,
+		 const struct refusals *refusals)
+{
+	struct conf conf;
+	int error;
+
+	error = question_print(nl, question);
+	if (error)
+		return error;
+	if (!refusals->number) {
+		puts("no refusal is remembered");
+		return DONE;
+	}
+	error = load_conf(nl, &conf, true);
+	if (!error)
+		print_table(&conf, refusals);
+	conf_clear(&conf);
+	return error;
+}
+
+static json_t *refusal_json(const struct refusal *refusal)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "age", json_integer(refusal->age));
+	json_object_set_new(json, "port", json_integer(refusal->port));
+	json_object_set_new(json, "class", json_string(refusal->class));
+	if (refusal->reason < sizeof(reasons) / sizeof(*reasons))
+		json_object_set_new(json, "reason",
+				    json_string(reasons[refusal->reason]));
+	json_object_set_new(json, "retry", json_boolean(refusal->retry));
+	json_object_set_new(json, "enforce", json_boolean(!refusal->observe));
+	return json;
+}
+
+static void print_json(const struct question *question,
+		       const struct refusals *refusals)
+{
+	json_t *json = question_json(question);
+	json_t *array = json_array();
+	unsigned int i;
+
+	for (i = 0; i < refusals->number; i++)
+		json_array_append_new(array,
+				      refusal_json(&refusals->refusal[i]));
+	json_object_set_new(json, "refusals", array);
+	json_print(json);
+}
+
+/**
+ * command_why() - print the class of a client and what it was refused for
+ * @words: ADDRESS
+ * @flags: FLAG_JSON
+ *
+ * Return: exit status.
+ */
+int command_why(struct words *words, unsigned int flags)
+{
+	struct question question = { 0 };
+	struct refusals refusals = { 0 };
+	struct nl nl = { 0 };
+	int error;
+
+	error = parse(words, &question);
+	if (!error)
+		error = nl_open(&nl);
+	if (!error)
+		error = question_ask(&nl, &question);
+	if (!error)
+		error = fetch(&nl, &question.source, &refusals);
+	if (!error && (flags & FLAG_JSON))
+		print_json(&question, &refusals);
+	else if (!error)
+		error = print(&nl, &question, &refusals);
+	nl_close(&nl);
+	free(refusals.refusal);
+	return error;
+}
