@@ -10,7 +10,7 @@
 # one, another source's refusals were shown, or a flood filled the memory at once.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 45
+plan 46
 
 BACKLOG=32
 
@@ -158,8 +158,12 @@ is "and is remembered as that" "$(refusals 10.200.0.1 '"enforce": ?false')" \
 status 10.200.0.1 >/dev/null
 check "in words" has "$TMP/out" ' would be excess-dropped: over rate 1/second$' \
 	"$refused"
+stop "$first"		# and the half-open requests with it
+server "$TMP/server" -b 512 -m none $PORT
+first=$LAST
 segments -n 50 -p 25000
-is "who was let through is no retry" "$(counter bulk retries)" 0
+is "who was let through and comes again" "$(counter bulk seen)" 100
+is "is no retry" "$(counter bulk retries)" 0
 stop "$first"
 
 # --- the queue ---
