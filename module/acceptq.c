@@ -137,8 +137,11 @@ static void void_tails(struct run *run)
 	}
 }
 
-/* Who has been accepted since the last run? */
-static void settle(const struct run *run, const struct sock *sk)
+/*
+ * Who has been accepted since the last run?  Returns how many placed requests
+ * are left, or -1 if too many are unplaced to tell.
+ */
+static s64 settle(const struct run *run, const struct sock *sk)
 {
 	const struct request_sock *req = first_unplaced(run);
 	s64 placed = READ_ONCE(sk->sk_ack_backlog);
@@ -146,9 +149,11 @@ static void settle(const struct run *run, const struct sock *sk)
 
 	for (n = 0; req && n < SYNQ_ACCEPTQ_CHUNK; n++)
 		req = req->dl_next;
+	placed = req ? -1 : max_t(s64, placed - n, 0);
 	synq_acceptq_leave(run->queue, run->port, run->last,
 			   run->last ? low_of(run->q->rskq_accept_head) : 0,
-			   req ? -1 : max_t(s64, placed - n, 0), run->now_ns);
+			   placed, run->now_ns);
+	return placed;
 }
 
 /* Another configuration: nothing is placed, nothing remembered. */
@@ -399,19 +404,19 @@ static void share_out(struct run *run)
 }
 
 /*
- * A sample of the drain rate. Under rskq_lock the length is exact, and what was
- * just placed is what was appended since the last run, but for requests that
- * were accepted before their own run: then the queue was empty in between.
+ * A sample of the drain rate.  Under rskq_lock the length is exact.  If the last
+ * run placed everything, what was placed before this one is what was queued just
+ * before the append; else nothing is known, as if it had been empty.
  */
-static void measure(const struct sock *sk, struct synq_acceptq *queue,
-		    u32 appended, u64 now_ns)
+static void measure(const struct run *run, const struct sock *sk, s64 placed,
+		    bool whole)
 {
-	u32 length = READ_ONCE(sk->sk_ack_backlog);
-	u32 before = length > appended ? length - appended : 0;
+	struct synq_acceptq *queue = run->queue;
+	u32 before = min_t(u32, max_t(s64, placed, 0), queue->length);
 
-	synq_drain_sample(&queue->drain, now_ns, before,
-			  queue->length > before ? queue->length - before : 0);
-	queue->length = length;
+	synq_drain_sample(&queue->drain, run->now_ns, before,
+			  queue->length - before);
+	queue->length = whole ? READ_ONCE(sk->sk_ack_backlog) : 0;
 }
 
 /**
@@ -440,21 +445,22 @@ bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
 	};
 	struct request_sock *req = NULL;
 	unsigned int n;
+	s64 placed;
 
 	spin_lock_bh(&run.q->rskq_lock);
 	if (inet_sk_state_load(sk) != TCP_LISTEN)
 		goto out;
 	run.now_ns = ktime_get_ns();	/* one run after the other */
 	void_tails(&run);
-	settle(&run, sk);
+	placed = settle(&run, sk);
 	if (!queue->id || queue->generation != conf->generation)
 		begin(&run, conf, listener);
 	for (n = 0; (req = first_unplaced(&run)) && n < SYNQ_ACCEPTQ_CHUNK; n++)
 		place(&run, req, synq_classify_request(conf, sk, req));
 	if (queue->order == SYNQ_ORDER_STRICT)
 		share_out(&run);
-	if (n && !req)
-		measure(sk, queue, n, run.now_ns);
+	if (n)
+		measure(&run, sk, placed, !req);
 out:
 	spin_unlock_bh(&run.q->rskq_lock);
 	return req;

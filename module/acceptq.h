@@ -63,7 +63,7 @@ struct synq_member {
 /**
  * struct synq_acceptq - what synq remembers of one accept queue
  * @drain: how fast it is emptied
- * @length: of the queue after the last run
+ * @length: of the queue after the last run; 0: that did not place all
  * @id: marks the requests placed under @generation; 0: none yet
  * @generation: of the snapshot that @id belongs to
  * @order: enum synq_order in force

@@ -216,8 +216,7 @@ order_tests() {
 
 # --- disciplines ---
 
-# ordered ORDER [SED]: three classes, changed by SED.  A server that holds makes
-# everybody wait: nobody is refused for that.
+# ordered ORDER [SED]: three classes, changed by SED
 ordered() {
 	three_classes | sed -E -e "s/^listener .*/& order $1/" -e "${2-}"
 }
