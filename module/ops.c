@@ -2,6 +2,8 @@
 /*
  * Copies of address family operations: one for each original that a managed
  * listener had (IPv4, IPv6, mapped, MPTCP's two), shared by all its listeners.
+ * SMC has operations for each socket of its own: at the same address there may be
+ * others later, which get another copy.
  *
  * A copy is never written after it was listed, and lives until the module
  * goes: setsockopt(2) calls through a socket's pointer without RCU, and a
@@ -9,9 +11,21 @@
  */
 #include <linux/rculist.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include "ops.h"
 
 static LIST_HEAD(copies);
+
+static bool is_copy_of(const struct synq_ops *ops,
+		       const struct inet_connection_sock_af_ops *original)
+{
+	struct inet_connection_sock_af_ops now = *original;
+
+	if (ops->original != original)
+		return false;
+	now.syn_recv_sock = ops->copy.syn_recv_sock;
+	return !memcmp(&now, &ops->copy, sizeof(now));
+}
 
 /**
  * synq_ops_get() - the copy of some operations, made at the first use
@@ -28,7 +42,7 @@ synq_ops_get(const struct inet_connection_sock_af_ops *original,
 	struct synq_ops *ops;
 
 	list_for_each_entry(ops, &copies, list)
-		if (ops->original == original)
+		if (is_copy_of(ops, original))
 			return ops;
 	ops = kzalloc(sizeof(*ops), GFP_KERNEL);
 	if (!ops)
