@@ -7,8 +7,8 @@
 # left when it is closed; and the module goes.
 #
 # A script says by $listen, $to, $dial, $talk and $sources what is special
-# (order_lib.sh), by "prepare" what is to be done to a server that listens, and calls
-# "kind".
+# (order_lib.sh), by "prepare" what is to be done to a server that listens, by
+# "meanwhile" what to one whose socket is managed, and calls "kind".
 
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"
 
@@ -20,12 +20,16 @@ prepare() {
 	:
 }
 
+meanwhile() {
+	:
+}
+
 # totals NAME...: sums over the classes of the clients
 totals() {
 	sq stats -j | tr -d ' \n' | tr '}' '\n' | awk -v want="$*" -v port="$PORT" '
 		index($0, "\"port\":" port ",\"class\":\"") &&
 		/"class":"(gold|silver|bulk)","counters":/ {
-			sub(/.*"counters":{/, "")
+			sub(/.*"counters":[{]/, "")
 			n = split($0, pair, ",")
 			for (i = 1; i <= n; i++) {
 				split(pair[i], part, ":")
@@ -98,6 +102,7 @@ queue_up() {
 	hold
 	prepare
 	[ "$1" = stock ] || find_socket
+	meanwhile
 	arrive "$TMP/list"
 	release "$N"
 }

@@ -24,7 +24,8 @@ xt_LOG xt_NFQUEUE xt_SYNPROXY xt_bpf xt_connlimit xt_conntrack xt_hashlimit xt_l
 xt_mark xt_connmark xt_multiport xt_owner xt_recent xt_socket xt_state xt_statistic
 xt_tcpmss xt_tcpudp xt_u32 ipt_REJECT ipt_SYNPROXY ip6t_SYNPROXY ip6t_REJECT
 unix_diag mptcp_diag af_packet_diag netlink_diag sch_fq sch_fq_codel sch_tbf sch_prio
-sch_ingress cls_bpf cls_u32 cls_matchall act_bpf act_mirred act_gact act_police'
+sch_ingress cls_bpf cls_u32 cls_matchall act_bpf act_mirred act_gact act_police
+smc smc_diag rds_tcp'
 
 # libraries FILE: what a program is linked to; nothing for scripts and the like.
 libraries() {

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Listeners of the kernel itself: RDS listens on port 16385 of each namespace, MPTCP
+# on the port of an endpoint.  The first is left alone even if its port is configured;
+# the second looks like any other MPTCP listener, and goes when the endpoint does.
+#
+# Would miss its mark if: the callbacks of a socket were borrowed that holds no
+# reference to its namespace, or an endpoint's removal left something.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+. "${BASH_SOURCE[0]%/*}/kind_lib.sh"
+plan 11
+
+# connect_some PORT: prints how many were answered; RDS may reset them at once
+connect_some() {
+	"$PEER" client -N "$CLI" -n 5 -q -A -w 5000 -s 10.1.0.1 $V4 "$1" \
+		>"$TMP/some"
+	grep -cE '^(connected|failed .* Connection reset)' "$TMP/some"
+}
+
+listens() {
+	[ -n "$(srv ss -Hltn "sport = :$1")" ]
+}
+
+not_listening() {
+	! listens "$1"
+}
+
+RDS=16385
+modprobe rds_tcp 2>/dev/null
+if wait_for 2 listens $RDS; then
+	is "RDS, stock kernel: answers" "$(connect_some $RDS)" 5
+	load_synq
+	three_classes $RDS | apply
+	is "RDS: answers" "$(connect_some $RDS)" 5
+	is "RDS: is not managed" "$(conf_counter sockets)" 0
+	is "RDS: nothing has failed" "$(conf_counter attach_failed)" 0
+	PORT=$RDS
+	is "RDS: no SYN is judged" "$(totals seen)" 0
+	unload_synq
+else
+	for _ in 1 2 3 4 5; do
+		skip "RDS" "not in this kernel"
+	done
+fi
+
+PORT=8090
+if ip -n "$SRV" mptcp endpoint add $V4 port $PORT signal 2>/dev/null &&
+   wait_for 2 listens $PORT; then
+	connect_some $PORT >/dev/null
+	ok "MPTCP endpoint, stock kernel: listens"
+	load_synq
+	three_classes $PORT | apply
+	connect_some $PORT >/dev/null
+	is "MPTCP endpoint: SYNs are judged" "$(totals seen)" 5
+	is "MPTCP endpoint: nothing has failed" "$(conf_counter attach_failed)" 0
+	ip -n "$SRV" mptcp endpoint flush
+	check "MPTCP endpoint: listens no more" \
+		wait_for 10 not_listening $PORT
+	clean_end "MPTCP endpoint"
+else
+	for _ in 1 2 3 4 5 6; do
+		skip "MPTCP endpoint" "not in this kernel"
+	done
+fi
