@@ -13,7 +13,7 @@
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"
 
 KIND_TESTS=5
-N=30
+N=20
 listen='-a 0.0.0.0' to=$V4 dial=$PORT talk='' sources='10.1.0. 10.2.0. 10.3.0.'
 
 prepare() {
