@@ -21,6 +21,7 @@ import figures
 import results
 from experiment import Cell, at_least, at_most
 
+TMP = tempfile.TemporaryDirectory(prefix="synq-results-")
 C = 100.0                   # capacity of the made-up server
 DEADLINE_US = 5_000_000
 
@@ -65,7 +66,7 @@ class Made:
 
     def __init__(self, cell, name="made", capacity=C):
         self.cell, self.name, self.capacity = cell, name, capacity
-        self.directory = Path(tempfile.mkdtemp())
+        self.directory = Path(tempfile.mkdtemp(dir=TMP.name))
         self.runs = []
 
     def add(self, system, lines, repeat=1, stats=None, changes=(), n=None):

@@ -15,17 +15,19 @@
 # Expected shape.  Stock serves the preferred no better than anybody.  A limit of
 # 1.5 C does not help, one of 0.8 C does, one of 0.2 C leaves the server idle.  The
 # second listener serves all preferred at once and wastes nothing; synq does the
-# same with the unchanged application, whatever the factor.  With long queues stock
-# works for clients that have left; synq's useful goodput does not depend on the
-# backlog.
+# same with the unchanged application, whatever the factor.  Where the server talks
+# first, stock strands clients whose handshake ended in a SYN cookie.  With long
+# queues stock works for clients that have left; synq's useful goodput does not
+# depend on the backlog.
 #
 # Deviations from "one factor at a time", and why:
 # - From a backlog of 511 on, clients leave after 1 s: a full queue is then longer
 #   than they wait from 511 on (1.3 s), not only from 2000 on.
-# - Keep-alive has 64 workers: a worker of an accept loop waits out the RTT between
-#   two requests of a connection.
-# - The real servers have 4 workers of 10 ms; what their code costs lowers C.  Their
-#   preferred clients offer 0.1 C: 1000 of them in a minute.
+# - Keep-alive, three requests a connection, has 24 workers: a worker of an accept
+#   loop waits out the RTT between two requests.
+# - The real servers have 4 workers of 20 ms; what their code costs lowers C.
+# - With keep-alive and the real servers C is lower; preferred clients offer 0.1 C
+#   there: 1000 of them in a minute.
 # - Of preferred clients at 0.01 C only as many come as do in a minute.
 """The overload experiment."""
 
@@ -48,7 +50,7 @@ def vary(name, fast=False, **factors):
 
 def real(server, **factors):
     """The base cell with a real server."""
-    return vary(server, server=server, workers=4, service_ms=10.0,
+    return vary(server, server=server, workers=4, service_ms=20.0,
                 preferred=0.1, **factors)
 
 
@@ -70,7 +72,7 @@ CELLS = [
            ramp_s=4.0, preferred=0.0, config="one-class.synq")
       for n in (511, 1024, 4096, 65535)),
     vary("server-first", fast=True, banner=True),
-    vary("keep-alive", fast=True, requests=4, workers=64),
+    vary("keep-alive", fast=True, requests=3, workers=24, preferred=0.1),
     vary("capacity-steps", steps=(.5, 1, 2, 1, .5, 1, 2, 1, .5, 1)),
     real("apache-prefork", fast=True),
     real("haproxy-maxconn"),
@@ -89,9 +91,9 @@ def claims(view):
     if second:
         yield at_most("preferred p99", synq.request_ms(.99), cell.service_ms
                       + second.request_ms(.99), "ms")
-    # With one class, or long queues, stock's goodput is no measure.
-    yield at_least("whole goodput, of stock's", synq.goodput()
-                   / max(stock.goodput(), 1e-9), .98, "%")
+    yield at_least("whole goodput, against 98 % of stock's", synq.goodput(),
+                   .98 * stock.goodput(), "/s")
+    # With long queues stock's goodput is no measure.
     if cell.deadline_s < 5:
         yield at_least("useful goodput, of C", synq.goodput()
                        / view.capacity, .95, "%")
