@@ -288,6 +288,7 @@ mib() {
 background() {
 	local out=$1
 	shift
+	: >"$out"	# nobody shall read what was there before
 	"$@" >"$out" 2>&1 &
 	LAST=$!
 	pids+=("$LAST")
