@@ -465,3 +465,29 @@ out:
 	spin_unlock_bh(&run.q->rskq_lock);
 	return req;
 }
+
+/**
+ * synq_acceptq_settle() - count who was accepted since the last request came
+ * @sk: listener
+ * @queue: what is remembered of its accept queue
+ * @port: where to count
+ *
+ * Context: as for synq_acceptq_place()
+ */
+void synq_acceptq_settle(struct sock *sk, struct synq_acceptq *queue,
+			 struct synq_port *port)
+{
+	struct run run = {
+		.q = &inet_csk(sk)->icsk_accept_queue,
+		.queue = queue,
+		.port = port,
+	};
+
+	spin_lock_bh(&run.q->rskq_lock);
+	if (inet_sk_state_load(sk) == TCP_LISTEN) {
+		run.now_ns = ktime_get_ns();
+		void_tails(&run);
+		settle(&run, sk);
+	}
+	spin_unlock_bh(&run.q->rskq_lock);
+}

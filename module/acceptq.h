@@ -115,6 +115,8 @@ static inline u8 synq_acceptq_member(const struct synq_acceptq *queue, u32 low)
 bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
 			const struct synq_conf *conf,
 			const struct synq_listener *listener);
+void synq_acceptq_settle(struct sock *sk, struct synq_acceptq *queue,
+			 struct synq_port *port);
 
 /* account.c */
 u32 synq_acceptq_ahead(const struct synq_acceptq *queue, const struct sock *sk,

@@ -269,6 +269,8 @@ static int dump_stats(struct dump *d)
 	void *head;
 	int err;
 
+	if (!d->cb->args[0] && !d->cb->args[1])
+		synq_record_settle(d->sn);
 	if (d->cb->args[1] >= d->conf->n_positions) {
 		d->cb->args[0]++;
 		d->cb->args[1] = 0;

@@ -117,6 +117,25 @@ struct synq_record *synq_record_find(const struct sock *sk)
 }
 
 /**
+ * synq_record_settle() - count who was accepted up to now
+ * @sn: network namespace
+ *
+ * Context: process
+ */
+void synq_record_settle(const struct synq_net *sn)
+{
+	struct synq_record *record;
+	int bucket;
+
+	spin_lock_bh(&synq_record_lock);
+	hash_for_each(synq_records, bucket, record, node)
+		if (record->sn == sn)
+			synq_acceptq_settle(record->sk, &record->acceptq,
+					    record->counters);
+	spin_unlock_bh(&synq_record_lock);
+}
+
+/**
  * synq_record_queued() - requests of a class in the queues of a port
  * @counters: of the port
  * @slot: of the class

@@ -68,6 +68,7 @@ void synq_record_hash(struct synq_record *record);
 void synq_record_unhash(struct synq_record *record);
 struct synq_record *synq_record_find(const struct sock *sk);
 
+void synq_record_settle(const struct synq_net *sn);
 u32 synq_record_queued(const struct synq_port *counters, u8 slot);
 
 void synq_record_want(struct synq_net *sn, struct sock *sk);
