@@ -3,11 +3,12 @@
 #
 # SMC sockets, with TCP clients: SMC has callbacks of its own in the TCP socket that
 # listens, and accepts inside the kernel at once.  So there is nothing to order, but
-# nothing is lost either, and each socket that comes and goes, of either family, is
-# served by the operations that it had.
+# nothing is lost either, and sockets of either family may come and go.
 #
-# Would miss its mark if: SMC's callbacks were not called, or a new socket got the
-# operations of an old one that lay at the same address.
+# Would miss its mark if: SMC's callbacks were not called.  (That no socket gets the
+# copied operations of an old one at the same address, see ops.c, it cannot show: the
+# kernel keeps SMC's sockets of the two families apart as long as pages are not
+# recycled.)
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
