@@ -333,7 +333,7 @@ twin() {
 			cut(1)
 		}
 	}
-	BEGIN { UNIT = 2 ^ 37; set(options) }
+	BEGIN { UNIT = 137438953472; set(options) }
 	$1 == "arrive" { leave(); arrive($2, $3); share() }
 	$1 == "accept" { take($2) }
 	$1 == "order" {
