@@ -424,7 +424,8 @@ static void measure(const struct run *run, const struct sock *sk, s64 placed,
  * @sk: listener
  * @queue: what is remembered of its accept queue
  * @conf: snapshot
- * @listener: that @conf has for the port
+ * @listener: that @conf has for the port, or in another order, as the
+ *	application has chosen it
  *
  * Places at most SYNQ_ACCEPTQ_CHUNK requests, so that the first run over a
  * long queue is bounded; what is left over is a legal unplaced tail for the
@@ -453,7 +454,8 @@ bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
 	run.now_ns = ktime_get_ns();	/* one run after the other */
 	void_tails(&run);
 	placed = settle(&run, sk);
-	if (!queue->id || queue->generation != conf->generation)
+	if (!queue->id || queue->generation != conf->generation ||
+	    queue->policy != listener->order)
 		begin(&run, conf, listener);
 	for (n = 0; (req = first_unplaced(&run)) && n < SYNQ_ACCEPTQ_CHUNK; n++)
 		place(&run, req, synq_classify_request(conf, sk, req));

@@ -78,11 +78,13 @@ struct synq_class {
  * struct synq_listener - a configured listener
  * @port: its port number and counters, with a reference
  * @order: enum synq_order
+ * @app_order: the application may choose another for its socket
  * @observe: count what would be done, and do nothing ("enforce off")
  */
 struct synq_listener {
 	struct synq_port *port;
 	u8 order;
+	bool app_order;
 	bool observe;
 };
 

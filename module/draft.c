@@ -492,6 +492,8 @@ static void apply_listener_edit(struct synq_listener *listener,
 {
 	if (edit->has_order)
 		listener->order = edit->order;
+	if (edit->has_app_order)
+		listener->app_order = edit->app_order;
 	if (edit->has_observe)
 		listener->observe = edit->observe;
 }

@@ -63,6 +63,8 @@ struct synq_class_edit {
  * @port: host byte order
  * @has_order: @order is given
  * @order: enum synq_order
+ * @has_app_order: @app_order is given
+ * @app_order: the application may choose another for its socket
  * @has_observe: @observe is given
  * @observe: count what would be done, and do nothing
  */
@@ -70,6 +72,8 @@ struct synq_listener_edit {
 	u16 port;
 	bool has_order;
 	u8 order;
+	bool has_app_order;
+	bool app_order;
 	bool has_observe;
 	bool observe;
 };

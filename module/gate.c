@@ -58,14 +58,15 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 	       struct request_sock *req, enum synq_final final)
 {
 	struct synq_port *port = record->counters;
-	const struct synq_listener *listener =
-		synq_conf_listener(conf, port->port);
+	const struct synq_listener listener =
+		synq_record_listener(record,
+				     synq_conf_listener(conf, port->port));
 
-	if (synq_admission_promote(conf, listener, class, sk,
+	if (synq_admission_promote(conf, &listener, class, sk,
 				   &record->acceptq, final) ||
 	    is_mp_join(skb))
 		return true;
-	if (synq_conf_observes(conf, listener, class)) {
+	if (synq_conf_observes(conf, &listener, class)) {
 		synq_count(port, class->slot, SYNQ_COUNT_WOULD_WITHHOLD);
 		return true;
 	}

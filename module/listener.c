@@ -58,27 +58,6 @@
 static DEFINE_MUTEX(attach_mutex);	/* protects the copies of ops, and: */
 static void (*family_destruct[2])(struct sock *sk);	/* IPv4, IPv6 */
 
-/* The snapshot to treat a managed socket by, or NULL: like the stock kernel. */
-static const struct synq_conf *conf_of(const struct synq_record *record)
-{
-	const struct synq_conf *conf = synq_conf_active(record->sn);
-
-	if (!conf || READ_ONCE(record->leaving) ||
-	    synq_conf_port(conf, record->counters->port) != record->counters)
-		return NULL;
-	return conf;
-}
-
-/* Put what is queued into order.  True if there is more to do. */
-static bool place(struct synq_record *record, const struct synq_conf *conf)
-{
-	const struct synq_listener *listener =
-		synq_conf_listener(conf, record->counters->port);
-
-	return listener && listener->port == record->counters &&
-	       synq_acceptq_place(record->sk, &record->acceptq, conf, listener);
-}
-
 /* Rule 7: as long as somebody else may call us, the text must stay. */
 static void pin(struct synq_record *record)
 {
@@ -111,9 +90,9 @@ static void synq_data_ready(struct sock *sk)
 	record = synq_record_find(sk);
 	/* By rules 2 and 3 there is one. */
 	if (!WARN_ON_ONCE(!record)) {
-		conf = conf_of(record);
+		conf = synq_record_conf(record);
 		if (conf)
-			place(record, conf);
+			synq_record_place(record, conf);
 		if (READ_ONCE(sk->sk_data_ready) != synq_data_ready &&
 		    !READ_ONCE(record->leaving))
 			pin(record);
@@ -201,7 +180,7 @@ static struct sock *synq_syn_recv_sock(const struct sock *sk,
 		goto out;
 	}
 	original = record->ops->original;
-	conf = conf_of(record);
+	conf = synq_record_conf(record);
 	if (conf) {
 		class = synq_classify_request(conf, sk, req);
 		if (!synq_gate(record, conf, class, sk, skb, req, final)) {
@@ -319,21 +298,6 @@ static void borrow_callbacks(struct synq_record *record, struct sock *sk)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Sort what was queued before, in bounded runs. */
-static void sort_backlog(struct synq_record *record)
-{
-	const struct synq_conf *conf;
-	bool more;
-
-	do {
-		rcu_read_lock();
-		conf = conf_of(record);
-		more = conf && place(record, conf);
-		rcu_read_unlock();
-		cond_resched();
-	} while (more);
-}
-
 static void attach(struct work_struct *work)
 {
 	struct synq_net *sn = container_of(work, struct synq_net, attach_work);
@@ -354,7 +318,7 @@ static void attach(struct work_struct *work)
 		if (!record[i])
 			continue;
 		borrow_callbacks(record[i], sk[i]);
-		sort_backlog(record[i]);
+		synq_record_sort(sk[i]);
 	}
 	mutex_unlock(&attach_mutex);
 	for (i = 0; i < n; i++)
@@ -484,7 +448,7 @@ static bool sort_some(struct synq_net *sn, const struct synq_conf *conf)
 	hash_for_each(synq_records, bucket, record, node) {
 		if (record->sn != sn || record->leaving)
 			continue;
-		more |= place(record, conf);
+		more |= synq_record_place(record, conf);
 	}
 	spin_unlock_bh(&synq_record_lock);
 	return more;

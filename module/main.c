@@ -15,6 +15,7 @@
 #include "listener.h"
 #include "netlink.h"
 #include "refusal.h"
+#include "sockopt.h"
 #include "syn_hook.h"
 #include "synq.h"
 
@@ -82,8 +83,13 @@ static int __init synq_init(void)
 	err = synq_netlink_init();
 	if (err)
 		goto err_pernet;
+	err = synq_sockopt_init();
+	if (err)
+		goto err_netlink;
 	return 0;
 
+err_netlink:
+	synq_netlink_exit();
 err_pernet:
 	unregister_pernet_subsys(&net_ops);
 err_listener:
@@ -97,6 +103,7 @@ err_refusal:
 
 static void __exit synq_exit(void)
 {
+	synq_sockopt_exit();
 	synq_netlink_exit();
 	unregister_pernet_subsys(&net_ops);
 	synq_listener_exit();

@@ -404,6 +404,7 @@ static int read_listener(struct synq_listener_edit *edit,
 			 struct genl_info *info)
 {
 	const struct nlattr *enforce = info->attrs[SYNQ_A_LISTENER_ENFORCE];
+	const struct nlattr *app = info->attrs[SYNQ_A_LISTENER_APP_ORDER];
 	const struct nlattr *order = info->attrs[SYNQ_A_LISTENER_ORDER];
 
 	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_LISTENER_PORT))
@@ -412,6 +413,8 @@ static int read_listener(struct synq_listener_edit *edit,
 		.port = nla_get_u16(info->attrs[SYNQ_A_LISTENER_PORT]),
 		.has_order = order,
 		.order = order ? nla_get_u8(order) : 0,
+		.has_app_order = app,
+		.app_order = app && nla_get_u8(app),
 		.has_observe = enforce,
 		.observe = enforce && !nla_get_u8(enforce),
 	};

@@ -183,6 +183,8 @@ static int dump_listener(struct dump *d)
 	err = nla_put_u16(d->skb, SYNQ_A_LISTENER_PORT, listener->port->port) ||
 	      nla_put_u8(d->skb, SYNQ_A_LISTENER_ORDER, listener->order) ||
 	      nla_put_u8(d->skb, SYNQ_A_LISTENER_ENFORCE, !listener->observe) ||
+	      nla_put_u8(d->skb, SYNQ_A_LISTENER_APP_ORDER,
+			 listener->app_order) ||
 	      nla_put_u32(d->skb, SYNQ_A_LISTENER_SOCKETS,
 			  atomic_read(&listener->port->sockets));
 	err = dump_end(d, head, err);

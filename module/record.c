@@ -14,6 +14,7 @@
  * managed.  The hook runs in softirq and must not attach (grace periods), so it
  * leaves a referenced socket and wakes the worker of listener.c.
  */
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/inet_sock.h>
 #include <net/sock.h>
@@ -114,6 +115,68 @@ struct synq_record *synq_record_find(const struct sock *sk)
 		if (record->sk == sk)
 			return record;
 	return NULL;
+}
+
+/**
+ * synq_record_conf() - the snapshot to treat a socket by
+ * @record: of the socket
+ *
+ * Context: rcu_read_lock()
+ * Return: NULL: like the stock kernel
+ */
+const struct synq_conf *synq_record_conf(const struct synq_record *record)
+{
+	const struct synq_conf *conf = synq_conf_active(record->sn);
+
+	if (!conf || READ_ONCE(record->leaving) ||
+	    synq_conf_port(conf, record->counters->port) != record->counters)
+		return NULL;
+	return conf;
+}
+
+/**
+ * synq_record_place() - put what is queued into order, in part
+ * @record: of the socket
+ * @conf: snapshot
+ *
+ * Context: as for synq_acceptq_place(), rcu_read_lock() or &synq_net.lock
+ * Return: true if there is more to do
+ */
+bool synq_record_place(struct synq_record *record,
+		       const struct synq_conf *conf)
+{
+	const struct synq_listener *listener =
+		synq_conf_listener(conf, record->counters->port);
+	struct synq_listener own;
+
+	if (!listener || listener->port != record->counters)
+		return false;
+	own = synq_record_listener(record, listener);
+	return synq_acceptq_place(record->sk, &record->acceptq, conf, &own);
+}
+
+/**
+ * synq_record_sort() - put what is queued at a socket into order
+ * @sk: held by the caller; need not be managed
+ *
+ * In bounded runs; the record may come and go between them.
+ *
+ * Context: process
+ */
+void synq_record_sort(const struct sock *sk)
+{
+	const struct synq_conf *conf;
+	struct synq_record *record;
+	bool more;
+
+	do {
+		rcu_read_lock();
+		record = synq_record_find(sk);
+		conf = record ? synq_record_conf(record) : NULL;
+		more = conf && synq_record_place(record, conf);
+		rcu_read_unlock();
+		cond_resched();
+	} while (more);
 }
 
 /**

@@ -25,6 +25,7 @@ struct synq_ops;
  * @destruct: its sk_destruct of before
  * @leave: of those that one detach takes leave of (attach mutex)
  * @leaving: a detach has begun: pass everything through
+ * @app_order: enum synq_order that the application chose, plus one; 0: none
  * @pinned: another owner sits on top; holds a reference to the module
  * @acceptq: protected by the queue's rskq_lock
  * @admission: has a lock of its own
@@ -41,6 +42,7 @@ struct synq_record {
 	void (*destruct)(struct sock *sk);
 	struct list_head leave;
 	bool leaving;
+	u8 app_order;
 	unsigned long pinned;	/* bit 0 */
 
 	/* written on each connection */
@@ -68,7 +70,33 @@ void synq_record_hash(struct synq_record *record);
 void synq_record_unhash(struct synq_record *record);
 struct synq_record *synq_record_find(const struct sock *sk);
 
+const struct synq_conf *synq_record_conf(const struct synq_record *record);
+bool synq_record_place(struct synq_record *record,
+		       const struct synq_conf *conf);
+void synq_record_sort(const struct sock *sk);
 void synq_record_settle(const struct synq_net *sn);
+
+/**
+ * synq_record_listener() - the configured listener, as it is for a socket
+ * @record: of the socket
+ * @listener: that the snapshot has for its port
+ *
+ * Context: any
+ * Return: @listener, with the order that the application chose, if it may
+ */
+static inline struct synq_listener
+synq_record_listener(const struct synq_record *record,
+		     const struct synq_listener *listener)
+{
+	/* Pairs with WRITE_ONCE in sockopt.c; no order needed. */
+	u8 chosen = READ_ONCE(record->app_order);
+	struct synq_listener own = *listener;
+
+	if (own.app_order && chosen)
+		own.order = chosen - 1;
+	return own;
+}
+
 u32 synq_record_queued(const struct synq_port *counters, u8 slot);
 
 void synq_record_want(struct synq_net *sn, struct sock *sk);

@@ -150,6 +150,8 @@ static enum synq_verdict decide(struct synq_net *sn,
 				const struct sock *sk,
 				struct synq_record *record)
 {
+	struct synq_listener own;
+
 	/* Health checks and local proxies. */
 	if (class->slot == SYNQ_SLOT_LOCAL)
 		return SYNQ_VERDICT_ADMIT;
@@ -158,8 +160,9 @@ static enum synq_verdict decide(struct synq_net *sn,
 			SYNQ_VERDICT_EXCESS_PASS : SYNQ_VERDICT_EXCESS_DROP;
 	if (!record)
 		return SYNQ_VERDICT_ADMIT;
-	return synq_admission_syn(&record->admission, conf, listener, class,
-				  sk, &record->acceptq, &record->withheld);
+	own = synq_record_listener(record, listener);
+	return synq_admission_syn(&record->admission, conf, &own, class, sk,
+				  &record->acceptq, &record->withheld);
 }
 
 /* What would have been done, and is not ("enforce off"). */

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The socket option SYNQ_SO_ORDER, of SOL_IP: an application chooses the order
+ * (enum synq_order) in which it accepts from its own listening socket, IPv4 or
+ * IPv6, where the administrator allows it ("app-order on").  It gets no slot, no
+ * rate and no other socket by that, so that no privilege is asked for.
+ *
+ * The choice belongs to the socket and is kept in its record: as long as the
+ * port stays configured, through changes of the configuration, and to no effect
+ * while it is not allowed.  A socket that is not managed yet becomes so here, as
+ * by its first SYN.
+ *
+ * The kernel calls without the socket's lock, and none is needed: the state of
+ * the socket is read as by any packet, and a choice that comes while it closes
+ * goes with its record.  A run over the queue that is under way may still bring
+ * the old order back; the next one corrects it.
+ *
+ * A socket of MPTCP, SCTP or UDP does not come here, or is told that there is
+ * no such option.
+ *
+ * Process context, may sleep.
+ */
+#include <linux/module.h>
+#include <linux/netfilter.h>
+#include <linux/rcupdate.h>
+#include <linux/sockptr.h>
+#include <linux/uaccess.h>
+#include <net/inet_sock.h>
+#include <net/tcp.h>
+#include "record.h"
+#include "sockopt.h"
+
+#define TRIES	8
+
+/*
+ * May the order be asked for, or set?  Fills in what is configured.  -ENOPROTOOPT
+ * for what synq has nothing to do with, as if it were not there.
+ */
+static int check_socket(const struct sock *sk, struct synq_listener *listener)
+{
+	const struct synq_listener *found = NULL;
+	const struct synq_conf *conf;
+
+	if (sk->sk_type != SOCK_STREAM || sk->sk_protocol != IPPROTO_TCP)
+		return -ENOPROTOOPT;
+	rcu_read_lock();
+	conf = rcu_dereference(synq_net(sock_net(sk))->conf);
+	if (conf)
+		found = synq_conf_listener(conf, inet_sk(sk)->inet_num);
+	if (found)
+		*listener = *found;
+	rcu_read_unlock();
+	if (!conf)
+		return -ENOPROTOOPT;
+	if (inet_sk_state_load(sk) != TCP_LISTEN)
+		return -ENOTCONN;
+	return found ? 0 : -ENOPROTOOPT;
+}
+
+static bool choose(const struct sock *sk, u8 order)
+{
+	struct synq_record *record;
+
+	rcu_read_lock();
+	record = synq_record_find(sk);
+	if (record && !READ_ONCE(record->leaving))
+		WRITE_ONCE(record->app_order, order + 1);
+	else
+		record = NULL;
+	rcu_read_unlock();
+	return record;
+}
+
+/* As the packet hook does, and wait for it. */
+static void have_managed(struct sock *sk)
+{
+	struct synq_net *sn = synq_net(sock_net(sk));
+
+	rcu_read_lock();
+	synq_record_want(sn, sk);
+	rcu_read_unlock();
+	flush_work(&sn->attach_work);
+}
+
+static int set(struct sock *sk, int option, sockptr_t arg, unsigned int len)
+{
+	struct synq_listener listener;
+	unsigned int tries = TRIES;
+	int order, err;
+
+	err = check_socket(sk, &listener);
+	if (err)
+		return err;
+	if (len < sizeof(order))
+		return -EINVAL;
+	if (copy_from_sockptr(&order, arg, sizeof(order)))
+		return -EFAULT;
+	if (order < SYNQ_ORDER_STRICT || order > SYNQ_ORDER_WEIGHTED)
+		return -EINVAL;
+	if (!listener.app_order)
+		return -EPERM;
+	while (!choose(sk, order)) {
+		if (!tries--)
+			return -EBUSY;
+		have_managed(sk);
+	}
+	synq_record_sort(sk);
+	return 0;
+}
+
+static int get(struct sock *sk, int option, void __user *user, int *len)
+{
+	const struct synq_record *record;
+	struct synq_listener listener;
+	int order, err;
+
+	err = check_socket(sk, &listener);
+	if (err)
+		return err;
+	if (*len < (int)sizeof(order))
+		return -EINVAL;
+	rcu_read_lock();
+	record = synq_record_find(sk);
+	if (record)
+		listener = synq_record_listener(record, &listener);
+	rcu_read_unlock();
+	order = listener.order;
+	*len = sizeof(order);
+	return copy_to_user(user, &order, sizeof(order)) ? -EFAULT : 0;
+}
+
+static struct nf_sockopt_ops sockopt_ops = {
+	.pf		= PF_INET,
+	.set_optmin	= SYNQ_SO_ORDER,
+	.set_optmax	= SYNQ_SO_ORDER + 1,
+	.set		= set,
+	.get_optmin	= SYNQ_SO_ORDER,
+	.get_optmax	= SYNQ_SO_ORDER + 1,
+	.get		= get,
+	.owner		= THIS_MODULE,
+};
+
+/**
+ * synq_sockopt_init() - from now on applications are heard
+ *
+ * Context: process, after the pernet state is there
+ * Return: 0, or -EBUSY if another module has the number
+ */
+int synq_sockopt_init(void)
+{
+	return nf_register_sockopt(&sockopt_ops);
+}
+
+/**
+ * synq_sockopt_exit() - undo synq_sockopt_init(); nobody is inside, since the
+ * kernel holds the module meanwhile
+ *
+ * Context: process
+ */
+void synq_sockopt_exit(void)
+{
+	nf_unregister_sockopt(&sockopt_ops);
+}
