@@ -33,7 +33,7 @@ full() {
 		match add source 2001:db8::7/128 class bulk
 		listener add port 1 order fifo
 		listener add port $PORT enforce off
-		listener add port 65535 order weighted
+		listener add port 65535 app-order on order weighted
 	EOT
 }
 
@@ -55,7 +55,7 @@ canonical() {
 		match add source fd00:1::/32 class gold
 		listener add port 1 order fifo
 		listener add port $PORT enforce off
-		listener add port 65535 order weighted
+		listener add port 65535 order weighted app-order on
 	EOT
 }
 
@@ -111,6 +111,7 @@ refusals() {
 		listener set port 65535
 		listener set port 65535 order random
 		listener set port 65535 enforce 1
+		listener set port 65535 app-order yes
 		set enforce
 		set enforce maybe
 		mark mask 0x50000
@@ -159,9 +160,9 @@ has_key "a wait in force by default" '"max_wait_effective":300' class show -j bu
 has_key "a class that is watched" '"enforce":false' class show -j bulk
 has_key "and one that is not" '"enforce":true' class show -j last
 has_key "a listener and its order" \
-	'{"port":65535,"order":"weighted","enforce":true,' listener show -j 65535
+	'{"port":65535,"order":"weighted","app_order":true,"enforce":true,' listener show -j 65535
 has_key "a listener that is watched" \
-	"{\"port\":$PORT,\"order\":\"strict\",\"enforce\":false," \
+	"{\"port\":$PORT,\"order\":\"strict\",\"app_order\":false,\"enforce\":false," \
 	listener show -j $PORT
 has_key "all is watched" '{"enforce":false}' set show -j
 has_key "which stats say, too" '"enforce":false,"sockets"' stats -j
@@ -189,7 +190,7 @@ is "what is refused is no generation" "$(conf_counter generation)" "$before"
 sq class set silver cap none max-wait none weight 3
 sq class set last min-share none weight 1 enforce off
 sq listener set port 1 enforce off
-sq listener set port 65535 order strict
+sq listener set port 65535 order strict app-order off
 sq set enforce on
 sq save >"$TMP/after"
 # only_in A B: lines of A that B does not have

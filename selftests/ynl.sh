@@ -25,10 +25,10 @@ if [ ! -e "$SYNQ_SPEC" ] || [ ! -e "$SYNQ_YNL/lib" ] &&
 	skip_all "SYNQ_YNL and SYNQ_SPEC do not say where the client and the spec are"
 fi
 python3 -c 'import yaml' 2>/dev/null || skip_all "python3 has no yaml"
-plan 41
+plan 44
 
 load_synq
-three_classes | apply
+three_classes | sed "s, max-wait none,," | apply
 server "$TMP/server" -m none $PORT
 manage
 export SYNQ_YNL SYNQ_SPEC PORT
@@ -84,7 +84,7 @@ check("what was not given is absent", not {"cap", "max-wait", "min-share"} &
 check("but for weight and enforce", classes["gold"]["weight"] == 1 and
       classes["gold"]["enforce"] == 1)
 check("listeners", one.dump("listener-get", {}) ==
-      [{"port": port, "order": "strict", "enforce": 1, "sockets": 1}])
+      [{"port": port, "order": "strict", "enforce": 1, "app-order": 0, "sockets": 1}])
 check("matches", len(one.dump("match-get", {})) == 6)
 stats = {(s["port"], s["class"]): s["counters"] for s in one.dump("stats-get", {})}
 counters = stats[(port, "default")]
@@ -129,6 +129,10 @@ for values in ({"cap": 101}, {"max-wait": 0}, {"max-wait": 3600001},
 for order in "fifo", "weighted", "strict":
     check(f"order {order}", given("listener-set", {"port": port},
                                   {"order": order, "enforce": 0}, "listener-get"))
+for app in 1, 0:
+    check(f"app-order {app}", given("listener-set", {"port": port},
+                                    {"app-order": app}, "listener-get"))
+check("refused: app-order 2", refused("listener-set", {"port": port, "app-order": 2}))
 check("refused: order 3", refused("listener-set", {"port": port, "order": 3}))
 one.do("conf-begin", {})
 check("no such listener", error_of(one.do, "listener-set", {"port": 1}) == errno.ENOENT)

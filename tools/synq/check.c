@@ -224,8 +224,10 @@ static void note_orders(const struct conf *conf, const struct class **class,
 	unsigned int i;
 
 	for (i = 0; i < SYNQ_LISTENERS_MAX; i++) {
-		if (conf->listener[i].spec.port)
-			orders |= 1 << conf->listener[i].spec.order;
+		const struct listener_spec *spec = &conf->listener[i].spec;
+
+		if (spec->port)
+			orders |= spec->app_order ? ~0U : 1U << spec->order;
 	}
 	for (i = 0; i < number; i++) {
 		if ((class[i]->spec.given & GIVEN_WEIGHT) &&
@@ -234,10 +236,10 @@ static void note_orders(const struct conf *conf, const struct class **class,
 		if (class[i]->spec.min_share)
 			share = class[i]->spec.name;
 	}
-	if (weight && !(orders & 1 << SYNQ_ORDER_WEIGHTED))
+	if (weight && !(orders & 1U << SYNQ_ORDER_WEIGHTED))
 		remark("the weight of %s has no effect: no listener has order weighted",
 		       weight);
-	if (share && !(orders & 1 << SYNQ_ORDER_STRICT))
+	if (share && !(orders & 1U << SYNQ_ORDER_STRICT))
 		remark("the min-share of %s has no effect: no listener has order strict",
 		       share);
 }

@@ -232,6 +232,8 @@ static void merge_listener(struct listener_spec *to,
 	to->given |= from->given;
 	if (from->given & GIVEN_ORDER)
 		to->order = from->order;
+	if (from->given & GIVEN_APP_ORDER)
+		to->app_order = from->app_order;
 	if (from->given & GIVEN_ENFORCE)
 		to->observe = from->observe;
 }

@@ -204,16 +204,31 @@ static int parse_order(struct edit *edit, const char *text)
 		      "order is strict, weighted or fifo");
 }
 
+static int parse_switch(struct edit *edit, const char *text, const char *what,
+			bool *on)
+{
+	*on = !strcmp(text, "on");
+	if (!*on && strcmp(text, "off"))
+		return refuse(&edit->origin, text, "%s is on or off", what);
+	return DONE;
+}
+
+static int parse_app_order(struct edit *edit, const char *text)
+{
+	return parse_switch(edit, text, "app-order",
+			    &edit->listener.app_order);
+}
+
 /* Of a class, a listener, or all: the others do not look at it. */
 static int parse_enforce(struct edit *edit, const char *text)
 {
-	bool observe = !strcmp(text, "off");
+	bool enforce;
 
-	if (!observe && strcmp(text, "on"))
-		return refuse(&edit->origin, text, "enforce is on or off");
-	edit->observe = observe;
-	edit->class.observe = observe;
-	edit->listener.observe = observe;
+	if (parse_switch(edit, text, "enforce", &enforce))
+		return REFUSED;
+	edit->observe = !enforce;
+	edit->class.observe = !enforce;
+	edit->listener.observe = !enforce;
 	return DONE;
 }
 
@@ -262,6 +277,7 @@ static const struct option match_options[] = {
 static const struct option listener_options[] = {
 	{ "port", GIVEN_PORT, "N", parse_port },
 	{ "order", GIVEN_ORDER, "strict, weighted or fifo", parse_order },
+	{ "app-order", GIVEN_APP_ORDER, "on or off", parse_app_order },
 	{ "enforce", GIVEN_ENFORCE, "on or off", parse_enforce },
 	{ .name = "address" },
 	{ .name = "cookies" },
@@ -283,7 +299,8 @@ static const struct option set_options[] = {
 			 GIVEN_WEIGHT | GIVEN_RESERVE | GIVEN_CAP |	\
 			 GIVEN_MAX_WAIT | GIVEN_MIN_SHARE | GIVEN_RATE |	\
 			 GIVEN_BURST | GIVEN_EXCESS | GIVEN_ENFORCE)
-#define LISTENER_GIVEN	(GIVEN_PORT | GIVEN_ORDER | GIVEN_ENFORCE)
+#define LISTENER_GIVEN	(GIVEN_PORT | GIVEN_ORDER | GIVEN_APP_ORDER |	\
+			 GIVEN_ENFORCE)
 
 static const struct {
 	const char *name;

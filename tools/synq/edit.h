@@ -41,6 +41,7 @@ enum verb {
 #define GIVEN_MAX_WAIT	0x04000
 #define GIVEN_MIN_SHARE	0x08000
 #define GIVEN_ENFORCE	0x10000
+#define GIVEN_APP_ORDER	0x20000
 
 /**
  * struct class_spec - what can be said of a class
@@ -81,12 +82,14 @@ struct class_spec {
  * @port: local TCP port
  * @given: GIVEN_* of the members that follow
  * @order: enum synq_order
+ * @app_order: the application may choose another for its socket
  * @observe: count what would be done, and do nothing ("enforce off")
  */
 struct listener_spec {
 	__u32 port;
 	unsigned int given;
 	__u32 order;
+	bool app_order;
 	bool observe;
 };
 
@@ -149,9 +152,14 @@ const char *edit_value(const struct edit *edit, char *text);
 const char *excess_name(unsigned int excess);
 const char *order_name(unsigned int order);
 
+static inline const char *switch_name(bool on)
+{
+	return on ? "on" : "off";
+}
+
 static inline const char *enforce_name(bool observe)
 {
-	return observe ? "off" : "on";
+	return switch_name(!observe);
 }
 
 #endif /* SYNQ_EDIT_H */

@@ -137,7 +137,9 @@ static void take_listener(struct nlattr **attr, void *arg)
 	listener->spec.port = attr_u16(attr, SYNQ_A_LISTENER_PORT);
 	listener->spec.order = attr_u8(attr, SYNQ_A_LISTENER_ORDER);
 	listener->spec.observe = observed(attr, SYNQ_A_LISTENER_ENFORCE);
-	listener->spec.given = GIVEN_PORT | GIVEN_ORDER | GIVEN_ENFORCE;
+	listener->spec.app_order = attr_u8(attr, SYNQ_A_LISTENER_APP_ORDER);
+	listener->spec.given = GIVEN_PORT | GIVEN_ORDER | GIVEN_APP_ORDER |
+			       GIVEN_ENFORCE;
 	listener->sockets = attr_u32(attr, SYNQ_A_LISTENER_SOCKETS);
 }
 

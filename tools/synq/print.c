@@ -94,6 +94,8 @@ const char *listener_line(const struct listener_spec *spec, char *text)
 	snprintf(text, LINE_ROOM, "listener add port %u", spec->port);
 	if (spec->order != SYNQ_ORDER_STRICT)
 		append(text, " order %s", order_name(spec->order));
+	if (spec->app_order)
+		append(text, " app-order on");
 	if (spec->observe)
 		append(text, " enforce off");
 	return text;

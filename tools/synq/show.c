@@ -329,9 +329,10 @@ static json_t *listener_json(const struct listener *listener)
 {
 	const struct listener_spec *spec = &listener->spec;
 
-	return json_pack("{s:i, s:s, s:b, s:i}", "port", (int)spec->port,
-			 "order", order_name(spec->order), "enforce",
-			 !spec->observe, "sockets", (int)listener->sockets);
+	return json_pack("{s:i, s:s, s:b, s:b, s:i}", "port", (int)spec->port,
+			 "order", order_name(spec->order), "app_order",
+			 spec->app_order, "enforce", !spec->observe, "sockets",
+			 (int)listener->sockets);
 }
 
 static int show_listeners(struct words *words, unsigned int flags,
@@ -359,6 +360,7 @@ static int show_listeners(struct words *words, unsigned int flags,
 	columns = columns_new(0);
 	columns_cell(columns, "PORT");
 	columns_cell(columns, "ORDER");
+	columns_cell(columns, "APP-ORDER");
 	columns_cell(columns, "ENFORCE");
 	columns_cell(columns, "SOCKETS");
 	columns_row(columns);
@@ -368,6 +370,7 @@ static int show_listeners(struct words *words, unsigned int flags,
 		spec = &conf->listener[i].spec;
 		columns_cell(columns, "%u", spec->port);
 		columns_cell(columns, "%s", order_name(spec->order));
+		columns_cell(columns, "%s", switch_name(spec->app_order));
 		columns_cell(columns, "%s", enforce_name(spec->observe));
 		columns_cell(columns, "%u", conf->listener[i].sockets);
 	}

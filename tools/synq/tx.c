@@ -92,6 +92,9 @@ static void put_listener(struct nlmsghdr *nlh, const struct listener_spec *spec)
 	mnl_attr_put_u16(nlh, SYNQ_A_LISTENER_PORT, spec->port);
 	if (spec->given & GIVEN_ORDER)
 		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_ORDER, spec->order);
+	if (spec->given & GIVEN_APP_ORDER)
+		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_APP_ORDER,
+				spec->app_order);
 	if (spec->given & GIVEN_ENFORCE)
 		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_ENFORCE, !spec->observe);
 }

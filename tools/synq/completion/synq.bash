@@ -21,7 +21,7 @@ _synq_option() {
 
 	case $object/$last in
 	class/excess) echo 'drop pass' ;;
-	class/enforce | listener/enforce) echo 'on off' ;;
+	class/enforce | listener/enforce | listener/app-order) echo 'on off' ;;
 	class/max-wait) echo none ;;
 	class/priority) echo {0..15} ;;
 	class/weight | class/reserve | class/burst) ;;
@@ -34,7 +34,8 @@ _synq_option() {
 	mark/mask) ;;
 	class/*) [ "$verb" = del ] || echo "$_synq_class_options" ;;
 	match/*) [ "$verb" = del ] && echo source || echo source class ;;
-	listener/*) [ "$verb" = del ] && echo port || echo port order enforce ;;
+	listener/*) [ "$verb" = del ] && echo port ||
+		echo port order app-order enforce ;;
 	mark/add | mark/set) echo mask ;;
 	esac
 }

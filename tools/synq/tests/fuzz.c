@@ -25,6 +25,7 @@ static const char * const words[] = {
 	"show", "priority", "default", "reserve", "rate", "burst", "excess",
 	"drop", "pass", "cookie", "source", "port", "order", "strict", "none",
 	"weight", "cap", "max-wait", "min-share", "enforce", "on", "off",
+	"app-order",
 	"fifo", "weighted", "300ms", "2s", "3600s", "1000", "50%",
 	"local", "0", "15", "16", "75%", "100%", "200/second", "0x1", "0xf0",
 	"0xffffffff", "4294967296", "::/0", "0.0.0.0/0", "::ffff:1.2.3.4",
