@@ -7,6 +7,7 @@
  *   tcp_peer hammer	connections for T seconds, counted	(tcp_hammer.c)
  *   tcp_peer segment	bare segments from forged sources	(tcp_segment.c)
  *   tcp_peer bpf	BPF programs and maps for a listener	(tcp_bpf.c)
+ *   tcp_peer option	the socket option of synq	(tcp_option.c)
  *
  * All print lines that start with a word, at once; none waits for a time where
  * it can wait for an event.  -N NAME enters a network namespace first.  Exit
@@ -216,6 +217,7 @@ int main(int argc, char **argv)
 		{ "hammer", hammer_main },
 		{ "segment", segment_main },
 		{ "bpf", bpf_main },
+		{ "option", option_main },
 	};
 	size_t i;
 
@@ -223,5 +225,5 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	die("usage: tcp_peer server|client|hammer|segment|bpf OPTION...");
+	die("usage: tcp_peer server|client|hammer|segment|bpf|option OPTION...");
 }

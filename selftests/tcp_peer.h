@@ -62,5 +62,6 @@ int client_main(int argc, char **argv);		/* tcp_client.c */
 int hammer_main(int argc, char **argv);		/* tcp_hammer.c */
 int segment_main(int argc, char **argv);	/* tcp_segment.c */
 int bpf_main(int argc, char **argv);		/* tcp_bpf.c */
+int option_main(int argc, char **argv);		/* tcp_option.c */
 
 #endif /* _TCP_PEER_H */
