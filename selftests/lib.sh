@@ -12,7 +12,8 @@
 #   are nobody's, and what is sent to them is lost
 #
 # Environment: SYNQ_KO, the module (else modprobe); CI=true or SYNQ_STRICT=1, a
-# missing tool is a failure and not a skip.
+# missing tool is a failure and not a skip; FAIL_FAST=1, the first failure ends the
+# script.
 
 export LC_ALL=C
 
@@ -44,6 +45,7 @@ ok() {
 not_ok() {
 	echo "not ok $((++n_done)) $*"
 	n_failed=$((n_failed + 1))
+	[ -z "${FAIL_FAST-}" ] || exit 1
 }
 
 note() {
