@@ -9,7 +9,8 @@
  * give up at their deadline of 5 s: the server works for those who have left as
  * for all others.  One round trip from SYN to promotion.  A withheld promotion
  * is tried again 0.2, 0.4, 0.8 ... s later.  Ordinary clients, a few preferred
- * ones that are served first, and spoofed SYNs inside the ordinary prefix.
+ * ones that are served first, spoofed SYNs inside the ordinary prefix, and crowds:
+ * ordinary clients that come all at once.
  *
  * Laws: stock (a full queue drops SYNs and final ACKs), gate (the reserve alone,
  * at the final ACK) and synq.
@@ -27,7 +28,6 @@
 
 #define DEADLINE	5.0	/* s */
 #define RAMP		5.0	/* s, not looked at */
-#define SPOOFED		(-1)	/* client number */
 
 static const double again[] = { 0, 1, 2, 3, 4, 5, 7 };
 
@@ -40,18 +40,26 @@ struct scenario {
 	double ordinary;	/* connections/second */
 	double preferred;
 	double spoofed;		/* SYNs/second */
+	double surge[3];	/* of the ordinary, by third of the time; 0: 1 */
+	unsigned int crowd;	/* ordinary at once, */
+	double crowd_every;	/* s */
 	double rtt;		/* s */
 	double jitter;		/* of it, 0..1 */
 	unsigned int backlog;
 	unsigned int workers;
+	double spread;		/* of the time of service, 0..1 */
 	double capacity[3];	/* connections/second, by third of the time */
 	double seconds;
 	double max_wait;	/* s */
 	/* what must hold with synq */
 	double goodput_min;	/* of what could be served */
 	double refused_max;	/* of ordinary SYNs */
+	double settled;		/* s: from then on, if not 0, */
+	double late_max;	/* of ordinary SYNs */
 	double withheld_max;	/* of ordinary promotions */
 };
+
+enum source { PREFERRED, ORDINARY, SPOOFED, CROWD };
 
 enum what { ARRIVE, SYN, ACK, DEPART };
 
@@ -59,7 +67,7 @@ struct event {
 	double at;
 	unsigned int order;
 	enum what kind;
-	int client;
+	int client;		/* or enum source */
 	unsigned int n;		/* of the try */
 };
 
@@ -90,6 +98,7 @@ struct run {
 	/* figures */
 	unsigned int in_time, wasted, promoted, put_off, expired;
 	unsigned int syns, refused, preferred, preferred_in_time;
+	unsigned int late_syns, late_refused;	/* once settled */
 	double *latency;	/* of the preferred */
 	double wait_max;	/* of the ordinary, in the queue */
 	double idle;
@@ -158,11 +167,26 @@ static struct event next(struct run *r)
 	}
 }
 
+static unsigned int third(const struct run *r)
+{
+	unsigned int n = r->now * 3 / r->s->seconds;
+
+	return n < 3 ? n : 2;
+}
+
 static double capacity(const struct run *r)
 {
-	unsigned int third = r->now * 3 / r->s->seconds;
+	return r->s->capacity[third(r)];
+}
 
-	return r->s->capacity[third < 3 ? third : 2];
+static bool is_settled(const struct run *r)
+{
+	return r->s->settled && r->now >= r->s->settled;
+}
+
+static double surge(const struct scenario *s, unsigned int third)
+{
+	return s->surge[third] ? s->surge[third] : 1;
 }
 
 static unsigned int queued(const struct run *r)
@@ -188,10 +212,18 @@ static unsigned int limit(const struct run *r)
 	return backlog ? backlog : 1;
 }
 
+static u32 forecast(const struct run *r, const u64 due[SYNQ_FLIGHT_WINDOW])
+{
+	return synq_flight_forecast(due, queued(r), r->clock.mean_ns,
+				    r->clock.slice_ns, r->drain.interval_ns);
+}
+
 static bool admit(struct run *r, const struct client *c)
 {
 	struct synq_law law = { .limit = limit(r) };
-	unsigned int i, expected[2];
+	u64 expected[SYNQ_FLIGHT_WINDOW] = { 0 };
+	u64 all[SYNQ_FLIGHT_WINDOW] = { 0 };
+	unsigned int i;
 
 	if (r->law == STOCK)
 		return queued(r) < law.limit;
@@ -199,26 +231,26 @@ static bool admit(struct run *r, const struct client *c)
 		return true;
 	for (i = 0; i < 2; i++) {
 		synq_flight_advance(&r->flight[i], &r->clock, ns(r->now));
-		expected[i] = synq_flight_open(&r->flight[i]);
-		law.open += expected[i];
-		expected[i] = (u64)expected[i] *
-			synq_flight_ratio(&r->flight[i]) / SYNQ_FLIGHT_ONE;
-		law.expected += expected[i];
+		synq_flight_due(&r->flight[i], SYNQ_FLIGHT_ONE, all);
+		synq_flight_due(&r->flight[i],
+				synq_flight_ratio(&r->flight[i]), expected);
 	}
 	law.limit -= r->s->backlog / 16;
-	law.queued = queued(r);
-	law.ahead = law.queued + law.expected;
+	law.queued = forecast(r, expected);
+	law.most = forecast(r, all);
+	law.ahead = law.queued;
+	law.low = queued(r) < r->drain.low ? queued(r) : r->drain.low;
 	law.withheld = r->withheld;
 	law.withheld_max = r->s->backlog / 4 ? r->s->backlog / 4 : 1;
 	law.max_wait_ns = 1e9 * r->s->max_wait;
 	law.interval_ns = r->drain.interval_ns;
-	law.handshake_ns = r->clock.mean_ns;
 	return synq_law(&law) == SYNQ_LAW_ADMIT;
 }
 
 static void serve(struct run *r)
 {
 	const struct scenario *s = r->s;
+	double mean = s->workers / capacity(r);
 
 	while (r->busy < s->workers && queued(r)) {
 		unsigned int kind = r->head[0] == r->tail[0];
@@ -226,30 +258,47 @@ static void serve(struct run *r)
 
 		r->departed++;
 		r->busy++;
-		at(r, r->now + s->workers / capacity(r), DEPART, client, 0);
+		at(r, r->now + mean * (1 + s->spread * (2 * uniform() - 1)),
+		   DEPART, client, 0);
 	}
 }
 
-static void arrive(struct run *r, int kind, double rate)
+static void born(struct run *r, bool preferred)
 {
-	if (r->now >= r->s->seconds)
-		return;
-	at(r, r->now + gap(rate), ARRIVE, kind, 0);
-	if (kind == 2) {
-		r->syns++;
-		if (admit(r, NULL)) {
-			if (r->law == SYNQ)
-				synq_flight_begin(&r->flight[1], &r->clock,
-						  ns(r->now));
-		}
-		return;
-	}
 	r->client = grow(r->client, r->clients, &r->client_room,
 			 sizeof(*r->client));
 	r->client[r->clients] = (struct client){ .born = r->now,
-						 .preferred = !kind };
-	r->preferred += !kind;
+						 .preferred = preferred };
+	r->preferred += preferred;
 	at(r, r->now, SYN, r->clients++, 0);
+}
+
+static void arrive(struct run *r, enum source source, double rate)
+{
+	unsigned int n;
+
+	if (r->now >= r->s->seconds)
+		return;
+	switch (source) {
+	case PREFERRED:
+		born(r, true);
+		break;
+	case ORDINARY:
+		rate *= surge(r->s, third(r));
+		born(r, false);
+		break;
+	case SPOOFED:
+		r->syns++;
+		if (admit(r, NULL) && r->law == SYNQ)
+			synq_flight_begin(&r->flight[1], &r->clock, ns(r->now));
+		break;
+	case CROWD:
+		for (n = 0; n < r->s->crowd; n++)
+			born(r, false);
+		at(r, r->now + r->s->crowd_every, ARRIVE, source, 0);
+		return;
+	}
+	at(r, r->now + gap(rate), ARRIVE, source, 0);
 }
 
 static void syn(struct run *r, const struct event *e)
@@ -260,6 +309,7 @@ static void syn(struct run *r, const struct event *e)
 	if (r->now - c->born >= DEADLINE)
 		return;
 	r->syns++;
+	r->late_syns += is_settled(r);
 	if (admit(r, c)) {
 		c->synced = r->now;
 		synq_flight_begin(&r->flight[!c->preferred], &r->clock,
@@ -268,6 +318,7 @@ static void syn(struct run *r, const struct event *e)
 		return;
 	}
 	r->refused++;
+	r->late_refused += is_settled(r);
 	if (e->n + 1 < ARRAY_SIZE(again))
 		at(r, c->born + again[e->n + 1], SYN, e->client, e->n + 1);
 }
@@ -329,20 +380,39 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* At most. */
+static double clients(const struct scenario *s)
+{
+	double rate = s->preferred, most = 1;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		most = surge(s, i) > most ? surge(s, i) : most;
+	rate += s->ordinary * most;
+	if (s->crowd)
+		rate += s->crowd / s->crowd_every;
+	return rate * s->seconds + s->crowd;
+}
+
 static void simulate(struct run *r)
 {
 	const struct scenario *s = r->s;
-	const double rate[] = { s->preferred, s->ordinary, s->spoofed };
-	unsigned int most = (s->ordinary + s->preferred) * s->seconds * 2 + 1000;
+	const double rate[CROWD + 1] = {
+		[PREFERRED] = s->preferred, [ORDINARY] = s->ordinary,
+		[SPOOFED] = s->spoofed,
+	};
+	unsigned int most = clients(s) * 2 + 1000;
 	int kind;
 
 	for (kind = 0; kind < 2; kind++)
 		r->queue[kind] = calloc(most, sizeof(int));
 	r->latency = calloc(most, sizeof(double));
 	synq_flight_clock_init(&r->clock, ns(0));
-	for (kind = 0; kind < 3; kind++)
+	for (kind = 0; kind < CROWD; kind++)
 		if (rate[kind] > 0)
 			at(r, gap(rate[kind]), ARRIVE, kind, 0);
+	if (s->crowd)
+		at(r, s->crowd_every, ARRIVE, CROWD, 0);
 	while (r->events) {
 		struct event e = next(r);
 
@@ -379,8 +449,10 @@ static double possible(const struct scenario *s)
 	double third = s->seconds / 3, sum = 0, from, load;
 	unsigned int i;
 
-	load = s->ordinary + s->preferred;
 	for (i = 0; i < 3; i++) {
+		load = s->ordinary * surge(s, i) + s->preferred;
+		if (s->crowd)
+			load += s->crowd / s->crowd_every;
 		from = i * third > RAMP ? i * third : RAMP;
 		if ((i + 1) * third > from)
 			sum += ((i + 1) * third - from) *
@@ -392,24 +464,29 @@ static double possible(const struct scenario *s)
 static bool one(const struct scenario *s, enum rule law, bool quiet)
 {
 	struct run r = { .s = s, .law = law };
-	double goodput, share, refused, put_off, p99;
+	double goodput, share, refused, late, put_off, p99;
 	bool ok;
 
+	tap_state = tap_seed;
 	simulate(&r);
 	goodput = r.in_time / (s->seconds - RAMP);
 	share = goodput / possible(s);
 	refused = (double)r.refused / (r.syns ? r.syns : 1);
+	late = (double)r.late_refused / (r.late_syns ? r.late_syns : 1);
 	put_off = (double)r.put_off / (r.promoted ? r.promoted : 1);
 	qsort(r.latency, r.preferred_in_time, sizeof(double), by_size);
 	p99 = r.preferred_in_time ?
 		r.latency[(unsigned int)(r.preferred_in_time * .99)] : 0;
 	ok = law != SYNQ || (share >= s->goodput_min &&
 			     refused <= s->refused_max &&
+			     late <= s->late_max &&
 			     put_off <= s->withheld_max);
 	if (!quiet || !ok) {
 		printf("%s%-34s %-5s goodput %6.1f/s %5.1f %% refused %5.1f %%",
 		       quiet ? "# " : "", s->name, law_names[law], goodput,
 		       100 * share, 100 * refused);
+		if (s->settled)
+			printf(" late %5.2f %%", 100 * late);
 		printf(" withheld %6.3f %% expired %u wasted %u wait %4.2f s",
 		       100 * put_off, r.expired, r.wasted, r.wait_max);
 		printf(" preferred %u of %u p99 %4.0f ms\n",
@@ -437,14 +514,15 @@ static const struct scenario scenarios[] = {
 	{ BASE, .name = "RTT 0.2 ms", .rtt = .0002 },
 	{ BASE, .name = "RTT 100 +- 90 ms", .rtt = .1, .jitter = .9 },
 	{ BASE, .name = "backlog 16", .backlog = 16 },
-	{ BASE, .name = "backlog 16, RTT 200 ms", .backlog = 16, .rtt = .2,
-	  .goodput_min = .6, .withheld_max = .2 },
+	{ BASE, .name = "backlog 16, RTT 200 ms", .backlog = 16, .rtt = .2 },
 	{ BASE, .name = "backlog 511", .backlog = 511 },
 	{ BASE, .name = "backlog 4096", .backlog = 4096 },
 	{ BASE, .name = "backlog 65535", .backlog = 65535 },
 	{ BASE, .name = "4 workers", .workers = 4 },
-	{ BASE, .name = "32 workers, 1 s each", .workers = 32,
-	  .capacity = { 32, 32, 32 }, .goodput_min = .85 },
+	{ BASE, .name = "32 workers, 1 s each", .workers = 32, .spread = .5,
+	  .capacity = { 32, 32, 32 }, .goodput_min = .8 },
+	{ BASE, .name = "32 workers in step", .workers = 32,
+	  .capacity = { 32, 32, 32 }, .goodput_min = .75 },
 	{ BASE, .name = "2/s, backlog 511", .capacity = { 2, 2, 2 },
 	  .ordinary = 8, .preferred = .1, .backlog = 511, .seconds = 200,
 	  .goodput_min = .85 },
@@ -458,6 +536,33 @@ static const struct scenario scenarios[] = {
 	  .capacity = { 100, 50, 200 } },
 	{ BASE, .name = "the same, RTT 200 ms", .rtt = .2,
 	  .capacity = { 100, 50, 200 } },
+	{ BASE, .name = "one crowd of 80", .crowd = 80, .crowd_every = 25,
+	  .ordinary = 5, .goodput_min = .8, .refused_max = 0 },
+	{ BASE, .name = "crowds of 80 every 2 s", .crowd = 80, .crowd_every = 2,
+	  .ordinary = 5, .refused_max = 0 },
+	{ BASE, .name = "crowds of 400 every 8 s", .crowd = 400,
+	  .crowd_every = 8, .ordinary = 5 },
+	{ BASE, .name = "the same, backlog 4096", .crowd = 400, .backlog = 4096,
+	  .crowd_every = 8, .ordinary = 5 },
+	{ BASE, .name = "6 at once, 5/s", .crowd = 6, .crowd_every = 5,
+	  .capacity = { 5, 5, 5 }, .ordinary = .5, .preferred = .1,
+	  .seconds = 200, .goodput_min = .7, .refused_max = .01 },
+	{ BASE, .name = "overload ends", .surge = { 1, 1, .125 },
+	  .seconds = 60, .settled = 46 },
+	{ BASE, .name = "the same, backlog 4096", .surge = { 1, 1, .125 },
+	  .seconds = 60, .settled = 46, .backlog = 4096 },
+	{ BASE, .name = "1/s, then 200/s", .capacity = { 1, 200, 200 },
+	  .ordinary = 100, .seconds = 60, .settled = 26,
+	  .withheld_max = .02 },
+	{ BASE, .name = "the same, backlog 4096", .backlog = 4096,
+	  .capacity = { 1, 200, 200 },
+	  .ordinary = 100, .seconds = 60, .settled = 26 },
+	{ BASE, .name = "1/s, then 1000/s", .capacity = { 1, 1000, 1000 },
+	  .ordinary = 100, .seconds = 60, .settled = 22,
+	  .withheld_max = .02 },
+	{ BASE, .name = "the same, backlog 4096", .backlog = 4096,
+	  .capacity = { 1, 1000, 1000 },
+	  .ordinary = 100, .seconds = 60, .settled = 22 },
 };
 
 int main(int argc, char **argv)
@@ -466,6 +571,7 @@ int main(int argc, char **argv)
 	unsigned int n = ARRAY_SIZE(scenarios), i, failed = 0;
 	unsigned int law;
 
+	tap_read_seed();
 	if (quiet)
 		printf("KTAP version 1\n1..%u\n", n);
 	for (i = 0; i < n; i++) {

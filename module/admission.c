@@ -34,7 +34,11 @@
  *
  * - what is queued, all in all and of those served before (acceptq.c);
  * - how fast the server takes them out (drain.c);
- * - what the handshakes under way will add (flight.c).
+ * - what the handshakes under way will add, and when (flight.c).
+ *
+ * Of most servers all this is far below the limits, and a sum is enough to see
+ * it.  Only where it is not, what happens until the handshake has completed is
+ * foreseen.
  *
  * The test reads these without a lock, since a flood's SYNs come here; only a
  * SYN that is let through, and the first to come in a new slice of time, take
@@ -130,18 +134,17 @@ void synq_admission_init(struct synq_admission *admission)
 	spin_lock_init(&admission->lock);
 	synq_flight_clock_init(&admission->clock, ktime_get_ns());
 	admission->handshake_ns = admission->clock.mean_ns;
+	admission->slice_ns = admission->clock.slice_ns;
 }
 
 /* What the test at the SYN reads. */
 static void publish(struct synq_admission *admission, u8 slot)
 {
 	const struct synq_flight *flight = &admission->flight[slot];
-	u32 open = synq_flight_open(flight);
 
 	lockdep_assert_held(&admission->lock);
-	WRITE_ONCE(admission->open[slot], open);
-	WRITE_ONCE(admission->expected[slot],
-		   (u64)open * synq_flight_ratio(flight) / SYNQ_FLIGHT_ONE);
+	WRITE_ONCE(admission->open[slot], synq_flight_open(flight));
+	WRITE_ONCE(admission->ratio[slot], synq_flight_ratio(flight));
 }
 
 /* The first to come in a new slice of time advances all classes. */
@@ -161,28 +164,96 @@ static void advance(struct synq_admission *admission, u64 now_ns)
 	spin_unlock_bh(&admission->lock);
 }
 
-/*
- * Handshakes under way, of all classes, and of those that will be served
- * before a connection of @class that comes now.
+/**
+ * struct synq_view - what a SYN of one class finds at a listener
+ * @admission: of the listener
+ * @conf: snapshot
+ * @listener: configured
+ * @class: of the SYN
+ * @queued: connections of any class in the accept queue
+ * @ahead: of those, that will be served before
  */
-static void add_flight(struct synq_law *law,
-		       const struct synq_admission *admission,
-		       const struct synq_conf *conf,
-		       const struct synq_class *class)
+struct synq_view {
+	const struct synq_admission *admission;
+	const struct synq_conf *conf;
+	const struct synq_listener *listener;
+	const struct synq_class *class;
+	u32 queued;
+	u32 ahead;
+};
+
+static u32 ratio_of(const struct synq_view *view, u8 slot)
+{
+	return READ_ONCE(view->admission->ratio[slot]);
+}
+
+/* A minimum share does not wait for all of those before its class. */
+static void share_ahead(struct synq_law *law, const struct synq_view *view)
+{
+	u8 share = view->class->min_share;
+
+	if (view->listener->order == SYNQ_ORDER_STRICT && share)
+		law->ahead = min_t(u64, law->ahead, (u64)law->own * 100 / share);
+}
+
+/*
+ * What is queued or under way: of any class, and of those that will be served
+ * before a connection of @class that comes now.  So many will there be at the
+ * most when it comes.
+ */
+static void add_all(struct synq_law *law, const struct synq_view *view)
 {
 	u8 i;
 
-	for (i = 0; i < conf->n_positions; i++) {
-		u8 slot = conf->order[i];
-		u32 expected = READ_ONCE(admission->expected[slot]);
+	for (i = 0; i < view->conf->n_positions; i++) {
+		u8 slot = view->conf->order[i];
+		u32 open = READ_ONCE(view->admission->open[slot]);
+		u32 expected = (u64)open * ratio_of(view, slot) /
+			       SYNQ_FLIGHT_ONE;
 
-		law->open += READ_ONCE(admission->open[slot]);
-		law->expected += expected;
-		if (i <= class->position)
+		law->queued += expected;
+		law->most += open;
+		if (i <= view->class->position)
 			law->ahead += expected;
-		if (slot == class->slot)
+		if (slot == view->class->slot)
 			law->own += expected;
 	}
+	share_ahead(law, view);
+}
+
+static u32 forecast(const struct synq_law *law, const struct synq_view *view,
+		    const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued)
+{
+	return synq_flight_forecast(due, queued,
+				    READ_ONCE(view->admission->handshake_ns),
+				    READ_ONCE(view->admission->slice_ns),
+				    law->interval_ns);
+}
+
+/* The same when it comes, as far as can be foreseen. */
+static void foresee(struct synq_law *law, const struct synq_view *view)
+{
+	u64 expected[SYNQ_FLIGHT_WINDOW] = { 0 };
+	u64 ahead[SYNQ_FLIGHT_WINDOW] = { 0 };
+	u64 all[SYNQ_FLIGHT_WINDOW] = { 0 };
+	u8 i;
+
+	for (i = 0; i < view->conf->n_positions; i++) {
+		u8 slot = view->conf->order[i];
+		const struct synq_flight *flight =
+			&view->admission->flight[slot];
+
+		if (!READ_ONCE(view->admission->open[slot]))
+			continue;
+		synq_flight_due(flight, SYNQ_FLIGHT_ONE, all);
+		synq_flight_due(flight, ratio_of(view, slot), expected);
+		if (i <= view->class->position)
+			synq_flight_due(flight, ratio_of(view, slot), ahead);
+	}
+	law->queued = forecast(law, view, expected, view->queued);
+	law->most = forecast(law, view, all, view->queued);
+	law->ahead = forecast(law, view, ahead, view->ahead);
+	share_ahead(law, view);
 }
 
 /**
@@ -209,23 +280,28 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
 	u32 limit = limit_of(conf, listener, class, backlog);
+	struct synq_view view = {
+		.admission = admission,
+		.conf = conf,
+		.listener = listener,
+		.class = class,
+		.queued = READ_ONCE(sk->sk_ack_backlog),
+		.ahead = synq_acceptq_ahead(queue, sk, class->position),
+	};
 	struct synq_law law = {
 		.limit = limit_without_slack(limit, backlog),
-		.queued = READ_ONCE(sk->sk_ack_backlog),
+		.queued = view.queued,
+		.most = view.queued,
 		.withheld_max = NO_LIMIT,
 		.kept = kept_for(conf, listener, class, backlog),
 		.cap = share_of(backlog, class->cap, 100),
 		.own = synq_acceptq_own(queue, class->position),
-		.ahead = synq_acceptq_ahead(queue, sk, class->position),
+		.ahead = view.ahead,
+		.low = min(view.queued, READ_ONCE(queue->drain.low)),
 		.interval_ns = READ_ONCE(queue->drain.interval_ns),
-		.handshake_ns = READ_ONCE(admission->handshake_ns),
 	};
+	enum synq_law_answer answer;
 
-	advance(admission, ktime_get_ns());
-	add_flight(&law, admission, conf, class);
-	if (listener->order == SYNQ_ORDER_STRICT && class->min_share)
-		law.ahead = min_t(u64, law.ahead,
-				  (u64)law.own * 100 / class->min_share);
 	if (limit != NO_LIMIT) {
 		law.withheld = min_t(u32, READ_ONCE(withheld->total),
 				     max(inet_csk_reqsk_queue_len(sk), 0));
@@ -234,7 +310,14 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 	if (class->max_wait_effective != SYNQ_WAIT_NONE)
 		law.max_wait_ns = (u64)class->max_wait_effective *
 				  NSEC_PER_MSEC;
-	switch (synq_law(&law)) {
+	advance(admission, ktime_get_ns());
+	add_all(&law, &view);
+	answer = synq_law(&law);
+	if (answer != SYNQ_LAW_ADMIT) {
+		foresee(&law, &view);
+		answer = synq_law(&law);
+	}
+	switch (answer) {
 	case SYNQ_LAW_ADMIT:
 		break;
 	case SYNQ_LAW_FULL:
@@ -308,6 +391,7 @@ void synq_admission_complete(struct synq_admission *admission,
 	synq_flight_complete(&admission->flight[class->slot], clock, now, age);
 	publish(admission, class->slot);
 	WRITE_ONCE(admission->handshake_ns, clock->mean_ns);
+	WRITE_ONCE(admission->slice_ns, clock->slice_ns);
 	spin_unlock_bh(&admission->lock);
 }
 

@@ -21,12 +21,13 @@ struct sock;
  * @flight: by slot of the class
  * @due_ns: when the slices of @flight advance next
  * @handshake_ns: mean time that they take, at most 4 s
+ * @slice_ns: length of a slice of @flight
  * @open: by slot, handshakes that may complete
- * @expected: by slot, of those that are expected to
+ * @ratio: by slot, how many of them are expected to, of SYNQ_FLIGHT_ONE
  *
- * @due_ns and what follows may be read without the lock, and be a little old:
- * on a 32-bit machine @due_ns may even be torn, which advances the slices
- * once too often.
+ * @flight, @due_ns and what follows may be read without the lock, and be a
+ * little old: on a 32-bit machine @due_ns may even be torn, which advances the
+ * slices once too often.
  */
 struct synq_admission {
 	spinlock_t lock;	/* protects next 2 fields */
@@ -36,8 +37,9 @@ struct synq_admission {
 	/* read on every SYN */
 	u64 due_ns;
 	u32 handshake_ns;
+	u32 slice_ns;
 	u32 open[SYNQ_SLOTS];
-	u32 expected[SYNQ_SLOTS];
+	u32 ratio[SYNQ_SLOTS];
 };
 
 /**

@@ -35,6 +35,8 @@
 #define SPAN_MIN	8			/* departures */
 #define WINDOW_NS	(NSEC_PER_SEC / 4)
 #define PAUSE_NS	(NSEC_PER_SEC)
+#define FLOW_NS		(NSEC_PER_SEC)
+#define LOW_NS		(NSEC_PER_SEC)
 #define STALE_NS	(10ULL * NSEC_PER_SEC)
 
 static void add(struct synq_drain_window *to, u64 ns, u64 departed)
@@ -84,6 +86,40 @@ static u32 estimate(const struct synq_drain *drain)
 	return min_t(u64, interval, U32_MAX);
 }
 
+/*
+ * A server does at least what it has done, idle now and then or not.  Without
+ * this one that was very slow, and is fast now, would stay slow in our eyes:
+ * few are let in, and so its queue is always empty.
+ */
+static void at_least(struct synq_drain *drain, u64 ns, u32 departed)
+{
+	struct synq_drain_window *flow = &drain->flow;
+
+	add(flow, ns, departed);
+	if (flow->ns < FLOW_NS || flow->departed < SPAN_MIN)
+		return;
+	if (drain->idled && estimate(drain) * flow->departed > flow->ns) {
+		drain->window[0] = *flow;
+		drain->window[1] = (struct synq_drain_window){ 0 };
+	}
+	*flow = (struct synq_drain_window){ 0 };
+	drain->idled = false;
+}
+
+/* The least number queued: of this second, and of the one before. */
+static void lowest(struct synq_drain *drain, u64 now_ns, u32 before)
+{
+	if (now_ns - drain->low_since < LOW_NS) {
+		drain->low_present = min(drain->low_present, before);
+	} else {
+		drain->low_before = now_ns - drain->low_since < 2 * LOW_NS ?
+				    drain->low_present : before;
+		drain->low_present = before;
+		drain->low_since = now_ns;
+	}
+	WRITE_ONCE(drain->low, min(drain->low_present, drain->low_before));
+}
+
 /**
  * synq_drain_sample() - a connection was appended to the queue
  * @drain: of the queue
@@ -110,6 +146,10 @@ void synq_drain_sample(struct synq_drain *drain, u64 now_ns, u32 before,
 				      drain->span.departed);
 		}
 	}
+	drain->idled |= !before;
+	if (drain->last && now_ns > drain->last)
+		at_least(drain, ns, departed);
+	lowest(drain, now_ns, before);
 	drain->last = now_ns;
 	/* Pairs with READ_ONCE() in admission.c; no order needed. */
 	WRITE_ONCE(drain->interval_ns, estimate(drain));

@@ -24,6 +24,12 @@ struct synq_drain_window {
  * @measured: time when @window was last added to, ns
  * @window: the present window, and the one before
  * @counts: the present span has gone into @window
+ * @flow: departures of late, whether the queue was empty or not
+ * @idled: it was, while @flow was taken
+ * @low_since: time when @low_present was begun, ns
+ * @low_present: least number queued since
+ * @low_before: in the time before
+ * @low: least number queued at an append in the last second or two
  * @interval_ns: from one departure to the next, at most 4 s; 0: nobody knows
  *
  * One writer at a time; @interval_ns may be read by anybody.
@@ -34,6 +40,15 @@ struct synq_drain {
 	u64 measured;
 	struct synq_drain_window window[2];
 	bool counts;
+
+	struct synq_drain_window flow;
+	bool idled;
+
+	u64 low_since;
+	u32 low_present;
+	u32 low_before;
+
+	u32 low;
 	u32 interval_ns;
 };
 

@@ -239,6 +239,47 @@ static bool capacity_changes(void)
 	return true;
 }
 
+/* One that was slow, and is fast now, so that its queue is always empty. */
+static bool fast_again(void)
+{
+	struct trace t = begin(1, 1);
+	unsigned int n;
+
+	run(&t, 1, 4, 50, 20 * SECOND);
+	check(near(&t, 1, 5), "%u ns", t.drain.interval_ns);
+	set_rate(&t, 100000, 1);
+	for (n = 0; n < 30; n++) {
+		serve(&t, t.now + SECOND / 10);
+		append(&t);
+	}
+	check(t.drain.interval_ns <= SECOND / 9, "%u ns",
+	      t.drain.interval_ns);
+	return true;
+}
+
+/* The queue stands while it is never short. */
+static bool lowest_length(void)
+{
+	struct synq_drain drain = { 0 };
+	u64 now = SECOND;
+	u32 i;
+
+	for (i = 0; i < 30; i++, now += SECOND / 10)
+		synq_drain_sample(&drain, now, 20 + i % 3, 1);
+	check(drain.low == 20, "%u", drain.low);
+	synq_drain_sample(&drain, now, 5, 15);
+	check(drain.low == 5, "%u: at once", drain.low);
+	for (i = 0; i < 5; i++, now += SECOND / 10)
+		synq_drain_sample(&drain, now, 20, 1);
+	check(drain.low == 5, "%u: for a second", drain.low);
+	for (i = 0; i < 20; i++, now += SECOND / 10)
+		synq_drain_sample(&drain, now, 20, 1);
+	check(drain.low == 20, "%u: for two at the most", drain.low);
+	synq_drain_sample(&drain, now + 60 * SECOND, 3, 1);
+	check(drain.low == 3, "%u: after a pause", drain.low);
+	return true;
+}
+
 /* Nobody knows what a server does that was idle for long. */
 static bool forgets(void)
 {
@@ -274,6 +315,8 @@ static const struct tap_case cases[] = {
 	{ "stalled", stalled },
 	{ "stalled from the start", stalled_from_the_start },
 	{ "capacity changes", capacity_changes },
+	{ "fast again", fast_again },
+	{ "the least length", lowest_length },
 	{ "a server that was idle for long", forgets },
 	{ "nonsense", nonsense },
 };

@@ -18,13 +18,14 @@
  *
  * It does not decide anything, read a clock or lock.  Pure.
  */
+#include <linux/compiler.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/time64.h>
 
 #include "flight.h"
 
-#define WINDOW		8			/* slices waited for, and the present one */
+#define WINDOW		(SYNQ_FLIGHT_WINDOW - 1)
 #define SLICE_MIN_NS	(NSEC_PER_MSEC)
 #define SLICE_MAX_NS	(250ULL * NSEC_PER_MSEC)
 #define MEAN_AT_FIRST	(100ULL * NSEC_PER_MSEC)
@@ -222,4 +223,63 @@ u32 synq_flight_ratio(const struct synq_flight *flight)
 {
 	return (flight->completed + PRIOR) * SYNQ_FLIGHT_ONE /
 	       (flight->resolved + PRIOR);
+}
+
+/**
+ * synq_flight_due() - when the handshakes under way will complete
+ * @flight: advanced
+ * @ratio: how many will, of SYNQ_FLIGHT_ONE
+ * @due: by age in slices, connections that will come, of SYNQ_FLIGHT_ONE each;
+ *	is added to
+ *
+ * Context: any; if others write to @flight meanwhile, a few may be missed
+ */
+void synq_flight_due(const struct synq_flight *flight, u32 ratio,
+		     u64 due[SYNQ_FLIGHT_WINDOW])
+{
+	u64 now = READ_ONCE(flight->slice);
+	unsigned int age;
+
+	for (age = 0; age < SYNQ_FLIGHT_WINDOW && age <= now; age++) {
+		s32 open = READ_ONCE(flight->open[at(now - age)]);
+
+		due[age] += (u64)max(open, 0) * ratio;
+	}
+}
+
+/**
+ * synq_flight_forecast() - how many will be queued when one that begins now
+ * completes
+ * @due: what will come until then, by age in slices
+ * @queued: now
+ * @handshake_ns: how long a handshake takes
+ * @slice_ns: length of a slice
+ * @interval_ns: from one departure to the next; 0: nobody knows, none leave
+ *
+ * Handshakes complete in the order and at the intervals in which they began;
+ * what is older than they take comes at once.  Not the same as a sum: many that
+ * began at once will find a full queue where the same number, one by one, find
+ * an empty one.
+ *
+ * Context: any
+ * Return: number
+ */
+u32 synq_flight_forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued,
+			 u64 handshake_ns, u64 slice_ns, u64 interval_ns)
+{
+	u64 length = (u64)queued * SYNQ_FLIGHT_ONE;
+	u64 steps = div64_u64(handshake_ns, slice_ns);
+	u64 rest_ns = handshake_ns - steps * slice_ns;
+	unsigned int age = SYNQ_FLIGHT_WINDOW;
+
+	while (age--) {
+		if (interval_ns && age <= steps) {
+			u64 ns = age < steps ? slice_ns : rest_ns;
+			u64 leave = div64_u64(ns * SYNQ_FLIGHT_ONE, interval_ns);
+
+			length -= min(length, leave);
+		}
+		length += due[age];
+	}
+	return div_u64(length + SYNQ_FLIGHT_ONE / 2, SYNQ_FLIGHT_ONE);
 }

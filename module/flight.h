@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 #define SYNQ_FLIGHT_SLICES	16
+#define SYNQ_FLIGHT_WINDOW	9	/* waited for, the present one too */
 #define SYNQ_FLIGHT_ONE		256	/* fractional part of an expectation */
 
 /**
@@ -57,5 +58,9 @@ void synq_flight_advance(struct synq_flight *flight,
 			 const struct synq_flight_clock *clock, u64 now_ns);
 u32 synq_flight_open(const struct synq_flight *flight);
 u32 synq_flight_ratio(const struct synq_flight *flight);
+void synq_flight_due(const struct synq_flight *flight, u32 ratio,
+		     u64 due[SYNQ_FLIGHT_WINDOW]);
+u32 synq_flight_forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued,
+			 u64 handshake_ns, u64 slice_ns, u64 interval_ns);
 
 #endif /* _SYNQ_FLIGHT_H */

@@ -165,6 +165,82 @@ static bool idle_for_long(void)
 	return true;
 }
 
+/* A queue of one class: who is queued when one that begins now completes? */
+static u32 foreseen(u32 queued, u64 interval)
+{
+	u64 due[SYNQ_FLIGHT_WINDOW] = { 0 };
+
+	synq_flight_due(&twin.flight, SYNQ_FLIGHT_ONE, due);
+	return synq_flight_forecast(due, queued, twin.clock.mean_ns,
+				    twin.clock.slice_ns, interval);
+}
+
+/* The twin: each comes when it completes, the server takes one an interval. */
+static u32 seen(u32 queued, u64 interval)
+{
+	double length = queued;
+	u64 now = twin.now, end = twin.now + twin.clock.mean_ns;
+	unsigned int i;
+
+	for (i = 0; i < twin.n; i++) {
+		struct handshake *h = &twin.list[i];
+
+		if (h->ended || !h->ends || h->ends > end)
+			continue;
+		length -= (double)(h->ends - now) / interval;
+		if (length < 0)
+			length = 0;
+		length++;
+		now = h->ends;
+	}
+	length -= (double)(end - now) / interval;
+	return length > 0 ? length + .5 : 0;
+}
+
+/* One by one or in bursts: as many are foreseen as will be there. */
+static bool foresees(void)
+{
+	unsigned int n, burst;
+
+	for (burst = 1; burst <= 40; burst++) {
+		begin(5 * MS);
+		for (n = 0; n < 600; n++) {
+			pass(twin.now + 2 * MS * (n % burst ? 0 : burst));
+			add(200 * MS);
+			if (n > 400) {
+				u64 interval = (1 + tap_below(8)) * MS;
+				u32 queued = tap_below(30);
+				u32 is = foreseen(queued, interval);
+				u32 want = seen(queued, interval);
+				/* a slice more or less at either end, a burst */
+				u32 slack = 2 + 2 * twin.clock.slice_ns / interval +
+					    burst;
+
+				check(is <= want + slack && want <= is + slack,
+				      "%u, not %u, of bursts of %u, %llu ns",
+				      is, want, burst, interval);
+			}
+		}
+	}
+	return true;
+}
+
+/* Nobody knows how fast the server is, or it is not to be had. */
+static bool foresees_the_worst(void)
+{
+	unsigned int n;
+
+	begin(5 * MS);
+	for (n = 0; n < 50; n++)
+		add(100 * MS);
+	check(foreseen(7, 0) == 57, "%u", foreseen(7, 0));
+	check(foreseen(7, 1000000 * MS) == 57, "%u",
+	      foreseen(7, 1000000 * MS));
+	check(foreseen(7, MS) >= 49 && foreseen(7, MS) <= 50,
+	      "%u: a burst is not served before it comes", foreseen(7, MS));
+	return true;
+}
+
 /* Completions that nobody began, ages before the epoch, a clock that goes back. */
 static bool nonsense(void)
 {
@@ -203,6 +279,8 @@ static const struct tap_case cases[] = {
 	{ "all complete: as many are open as the twin says", all_complete },
 	{ "spoofed SYNs", spoofed },
 	{ "few dead handshakes prove nothing", few_dead },
+	{ "foresees the queue", foresees },
+	{ "foresees the worst", foresees_the_worst },
 	{ "idle for long", idle_for_long },
 	{ "nonsense", nonsense },
 };

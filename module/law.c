@@ -2,32 +2,31 @@
 /*
  * The law of admission: may one more handshake of a class begin?
  *
- * Not if its connection would find no slot: connections queued and expected
- * reach the limit of the class, or the class its cap.  (Slots that are kept for
- * the class are always there.)  Nor if the gate could
- * be left with more withheld requests than it may have, if everybody who may
- * still complete did.
+ * Not if its connection would find no slot: the queue will have reached the
+ * limit of the class, or the class its cap.  (Slots that are kept for the class
+ * are always there.)  Nor if the gate could be left with more withheld requests
+ * than it may have, if everybody who may still complete did.
  *
- * And not if the connection would wait for too long.  The server takes one out
- * every interval, so with N ahead of it the wait is N intervals; but by the time
- * that the handshake has completed, the server has taken out some of them.  A
- * floor keeps a very slow server busy.
+ * And not if the connection would wait for too long: the server takes one out
+ * every interval, so with N ahead of it the wait is N intervals.  A floor keeps a
+ * very slow server busy.
+ *
+ * That is about a queue that stands.  One that was short a moment ago absorbs a
+ * burst, which is what queues are for (Nichols and Jacobson 2012).  The client of
+ * a refused SYN comes back after a second (RFC 6298), so nobody gains by refusing
+ * who would be served within that time.
  *
  * The law is the same for the kernel and for bench/admission_sim.c.  Pure.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/time64.h>
 
 #include "law.h"
 
-#define FLOOR	3	/* connections ahead that never make a SYN too late */
-
-/* Connections that the server takes out while a handshake goes on. */
-static u64 meanwhile(const struct synq_law *law)
-{
-	return law->interval_ns ?
-		div64_u64(law->handshake_ns, law->interval_ns) : 0;
-}
+#define FLOOR		3	/* connections ahead that never make a SYN too late */
+#define PATIENCE_NS	((u64)NSEC_PER_SEC)
+#define STANDING	8	/* the part of the room that it then never leaves */
 
 static bool is_full(const struct synq_law *law)
 {
@@ -35,23 +34,25 @@ static bool is_full(const struct synq_law *law)
 		return true;
 	if (law->own < law->kept)
 		return false;
-	if (law->withheld >= law->withheld_max ||
-	    law->queued >= law->limit ||
-	    (u64)law->queued + law->expected >= law->limit + meanwhile(law))
-		return true;
-	/* What is queued already is what is certain to leave. */
-	return law->queued - min_t(u64, law->queued, meanwhile(law)) +
-	       law->open >= (u64)law->limit + law->withheld_max - law->withheld;
+	return law->withheld >= law->withheld_max ||
+	       law->queued >= law->limit ||
+	       law->most >= (u64)law->limit + law->withheld_max - law->withheld;
+}
+
+static u64 room(const struct synq_law *law, u64 wait_ns)
+{
+	return max_t(u64, div64_u64(wait_ns, law->interval_ns), FLOOR);
 }
 
 static bool is_late(const struct synq_law *law)
 {
-	u64 room;
+	u64 wait_ns = law->max_wait_ns;
 
-	if (!law->max_wait_ns || !law->interval_ns)
+	if (!wait_ns || !law->interval_ns)
 		return false;
-	room = div64_u64(law->max_wait_ns, law->interval_ns) + meanwhile(law);
-	return law->ahead >= max_t(u64, room, FLOOR);
+	if (STANDING * (u64)law->low < room(law, wait_ns))
+		wait_ns = max(wait_ns, PATIENCE_NS);
+	return law->ahead >= room(law, wait_ns);
 }
 
 /**

@@ -10,33 +10,32 @@
 /**
  * struct synq_law - what a decision is made from
  * @limit: connections of any class up to which the class is promoted
- * @queued: connections of any class in the accept queue
- * @expected: connections of any class that handshakes under way will bring
- * @open: handshakes of any class under way that may complete
+ * @queued: connections of any class that will be in the accept queue when the
+ *	handshake has completed
+ * @most: as many if every handshake under way completed
  * @withheld: requests that wait at the gate
  * @withheld_max: as many may
  * @kept: slots that nobody else may use
  * @cap: connections of the class itself that may be queued; 0: no cap
  * @own: connections of the class itself, queued and expected
- * @ahead: connections, queued and expected, that will be served before
- * @max_wait_ns: longest acceptable wait in the accept queue; 0: any
+ * @ahead: connections that will be served before, when it has completed
+ * @low: least number of connections of any class queued lately
+ * @max_wait_ns: longest acceptable wait in a queue that stands; 0: any
  * @interval_ns: from one departure to the next; 0: nobody knows
- * @handshake_ns: mean time from SYN to promotion
  */
 struct synq_law {
 	u32 limit;
 	u32 queued;
-	u32 expected;
-	u32 open;
+	u32 most;
 	u32 withheld;
 	u32 withheld_max;
 	u32 kept;
 	u32 cap;
 	u32 own;
 	u32 ahead;
+	u32 low;
 	u64 max_wait_ns;
 	u64 interval_ns;
-	u64 handshake_ns;
 };
 
 /**

@@ -14,7 +14,7 @@
 /* Backlog 128, a reserve of 32; 100/s; 300 ms; nobody there. */
 static const struct synq_law idle = {
 	.limit = 88, .withheld_max = 32, .max_wait_ns = 300 * MS,
-	.interval_ns = 10 * MS, .handshake_ns = 20 * MS,
+	.interval_ns = 10 * MS,
 };
 
 static bool is(struct synq_law law, enum synq_law_answer answer)
@@ -29,8 +29,8 @@ static bool admits(void)
 	check(is(idle, SYNQ_LAW_ADMIT), "an idle server");
 	check(is(with(l.limit = 1), SYNQ_LAW_ADMIT), "the shortest queue");
 	check(is(with(l.limit = ~0U, l.withheld_max = ~0U, l.queued = 1 << 30,
-		      l.open = ~0U, l.expected = 1 << 20, l.max_wait_ns = 0),
-		 SYNQ_LAW_ADMIT), "no limit");
+		      l.most = 1 << 30, l.max_wait_ns = 0), SYNQ_LAW_ADMIT),
+	      "no limit");
 	return true;
 }
 
@@ -40,12 +40,6 @@ static bool full(void)
 	      "one slot left");
 	check(is(with(l.queued = 88, l.interval_ns = 0), SYNQ_LAW_FULL),
 	      "no slot left");
-	check(is(with(l.queued = 40, l.expected = 48, l.interval_ns = 0),
-		 SYNQ_LAW_FULL), "no slot left when all have come");
-	check(is(with(l.queued = 40, l.expected = 49, l.max_wait_ns = 0),
-		 SYNQ_LAW_ADMIT), "the server takes two meanwhile");
-	check(is(with(l.queued = 40, l.expected = 50, l.max_wait_ns = 0),
-		 SYNQ_LAW_FULL), "and not three");
 	return true;
 }
 
@@ -53,11 +47,11 @@ static bool withheld(void)
 {
 	check(is(with(l.withheld = 31), SYNQ_LAW_ADMIT), "a quarter less one");
 	check(is(with(l.withheld = 32), SYNQ_LAW_FULL), "a quarter");
-	check(is(with(l.open = 119), SYNQ_LAW_ADMIT), "may all come");
-	check(is(with(l.open = 120), SYNQ_LAW_FULL), "one too many if all come");
-	check(is(with(l.open = 109, l.withheld = 10), SYNQ_LAW_ADMIT),
+	check(is(with(l.most = 119), SYNQ_LAW_ADMIT), "may all come");
+	check(is(with(l.most = 120), SYNQ_LAW_FULL), "one too many if all come");
+	check(is(with(l.most = 109, l.withheld = 10), SYNQ_LAW_ADMIT),
 	      "beside those that wait");
-	check(is(with(l.open = 110, l.withheld = 10), SYNQ_LAW_FULL),
+	check(is(with(l.most = 110, l.withheld = 10), SYNQ_LAW_FULL),
 	      "one too many beside those that wait");
 	return true;
 }
@@ -80,18 +74,31 @@ static bool kept(void)
 	return true;
 }
 
+/* In a queue that stands. */
 static bool waits(void)
 {
-	check(is(with(l.ahead = 31), SYNQ_LAW_ADMIT), "30 and two meanwhile");
-	check(is(with(l.ahead = 32), SYNQ_LAW_LATE), "no later");
-	check(is(with(l.ahead = 32, l.interval_ns = 0), SYNQ_LAW_ADMIT),
-	      "nobody knows how fast the server is");
-	check(is(with(l.ahead = 32, l.max_wait_ns = 0), SYNQ_LAW_ADMIT),
-	      "any wait will do");
-	check(is(with(l.ahead = 2, l.interval_ns = 4000 * MS), SYNQ_LAW_ADMIT),
-	      "a very slow server is kept busy");
-	check(is(with(l.ahead = 3, l.interval_ns = 4000 * MS), SYNQ_LAW_LATE),
-	      "but no more than that");
+	check(is(with(l.low = 4, l.ahead = 29), SYNQ_LAW_ADMIT), "300 ms");
+	check(is(with(l.low = 4, l.ahead = 30), SYNQ_LAW_LATE), "no later");
+	check(is(with(l.low = 4, l.ahead = 30, l.interval_ns = 0),
+		 SYNQ_LAW_ADMIT), "nobody knows how fast the server is");
+	check(is(with(l.low = 4, l.ahead = 30, l.max_wait_ns = 0),
+		 SYNQ_LAW_ADMIT), "any wait will do");
+	check(is(with(l.low = 1, l.ahead = 2, l.interval_ns = 4000 * MS),
+		 SYNQ_LAW_ADMIT), "a very slow server is kept busy");
+	check(is(with(l.low = 1, l.ahead = 3, l.interval_ns = 4000 * MS),
+		 SYNQ_LAW_LATE), "but no more than that");
+	return true;
+}
+
+/* In one that was short a moment ago. */
+static bool bursts(void)
+{
+	check(is(with(l.low = 3, l.ahead = 99), SYNQ_LAW_ADMIT), "1 s");
+	check(is(with(l.low = 3, l.ahead = 100), SYNQ_LAW_LATE), "no later");
+	check(is(with(l.low = 3, l.ahead = 150, l.max_wait_ns = 2000 * MS),
+		 SYNQ_LAW_ADMIT), "unless it may wait for longer anyway");
+	check(is(with(l.low = 0, l.ahead = 3, l.interval_ns = 4000 * MS),
+		 SYNQ_LAW_LATE), "the floor is the same");
 	return true;
 }
 
@@ -101,7 +108,8 @@ static const struct tap_case cases[] = {
 	{ "withheld", withheld },
 	{ "cap", cap },
 	{ "kept slots", kept },
-	{ "waits", waits },
+	{ "waits in a queue that stands", waits },
+	{ "bursts", bursts },
 };
 
 int main(void)

@@ -49,16 +49,23 @@ static inline u32 tap_below(u32 n)
 		}							\
 	} while (0)
 
+/* Other random numbers on demand. */
+static inline void tap_read_seed(void)
+{
+	const char *seed = getenv("SEED");
+
+	if (seed)
+		tap_seed = strtoull(seed, NULL, 0);
+}
+
 /* Each case starts from the seed: it fails alone as it fails among others. */
 static inline int tap_run(const struct tap_case *cases, unsigned int number)
 {
-	const char *seed = getenv("SEED");
 	unsigned int failed = 0;
 	unsigned int i;
 	bool ok;
 
-	if (seed)
-		tap_seed = strtoull(seed, NULL, 0);
+	tap_read_seed();
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("KTAP version 1\n# SEED=%#llx\n1..%u\n", tap_seed, number);
 
