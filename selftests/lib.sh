@@ -158,13 +158,20 @@ trap 'exit 1' INT TERM
 
 # --- waiting ---
 
+# pause_ms N: N below 1000; without a process
+pause_ms() {
+	local n=$((1000 + $1))
+	read -r -t "0.${n#1}" -u "$never" || :
+}
+
 # wait_for SECONDS COMMAND...: until it is true; false if it never was
 wait_for() {
-	local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
+	local end=$((${EPOCHREALTIME/./} + $1 * 1000000)) pause=20
 	shift
 	until "$@"; do
 		[ "${EPOCHREALTIME/./}" -lt "$end" ] || return 1
-		read -r -t 0.02 -u "$never" || :
+		pause_ms "$pause"
+		pause=$((pause < 200 ? pause * 3 / 2 : pause))
 	done
 }
 
