@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A server that takes 40 connections in a second, and three times as many come: the
+# stock kernel queues them for as long as there is room.  With max-wait the queue
+# stays short and is never empty, nobody is withheld, the first class waits for
+# nobody, and who is refused gets in later.  A queue that does not stand takes a
+# burst: what the server can do in a second, whatever the max-wait.
+#
+# Would miss its mark if: the speed of the server were not measured, the limit were
+# another, bursts were refused, or the server were left idle.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+plan 13
+
+SERVICE=25	# ms
+RATE=120	# connections in a second
+WAIT=200	# ms; 8 connections
+
+# lengths SECONDS: of the queue, every 50 ms, in $TMP/lengths, sorted
+lengths() {
+	local end=$(($(ms) + $1 * 1000))
+	while [ "$(ms)" -lt "$end" ]; do
+		queued
+		pause_ms 50
+	done | sort -n >"$TMP/lengths"
+}
+
+# percentile P: of what lengths saw
+percentile() {
+	awk -v p="$1" '{ n[NR] = $1 } END { print n[int((NR - 1) * p / 100) + 1] }' \
+		"$TMP/lengths"
+}
+
+# crowd NAME N SOURCE: all at once
+crowd() {
+	client "$TMP/$1" -n "$2" -c "$2" -s "$3" -S 250 -w 60000 $V4 $PORT
+}
+
+# --- the stock kernel ---
+server "$TMP/server" -b 1024 -t $SERVICE $PORT
+held=$LAST
+client "$TMP/stock" -n $((6 * RATE)) -r $RATE -s 10.3.0.1 -S 250 -w 9000 $V4 $PORT
+must_come 20 has "$TMP/stock" ^acked $((4 * RATE))
+within "stock: the queue grows" "$(queued)" 100 1024
+stop "$held" "$LAST"
+
+# --- synq ---
+load_synq
+apply <<-EOT
+	class add gold priority 0
+	class add bulk priority 6 default max-wait ${WAIT}ms
+	match add source 10.1.0.0/16 class gold
+	listener add port $PORT
+EOT
+server "$TMP/server" -b 1024 -t $SERVICE $PORT
+manage
+client "$TMP/bulk" -n $((10 * RATE)) -r $RATE -s 10.3.0.1 -S 250 -w 3000 $V4 $PORT
+bulk=$LAST
+must_come 20 counter_from bulk wait_refused $((2 * RATE))
+client "$TMP/gold" -n 20 -s 10.1.0.1 -S 20 -w 20000 $V4 $PORT
+lengths 4
+note "lengths: $(percentile 0) $(percentile 10) $(percentile 50) $(percentile 90)" \
+	"$(percentile 100)"
+within "overload: the queue is as long as the server can do in ${WAIT} ms" \
+	"$(percentile 50)" 3 16
+within "it is hardly ever longer" "$(percentile 90)" 3 24
+within "nor empty" "$(percentile 10)" 1 24
+check "the first class is served" wait_for 20 has "$TMP/gold" ^answered 20
+is "and never refused" "$(counter gold wait_refused)" 0
+is "no room is wanting" "$(counter bulk queue_refused)" 0
+is "nobody is withheld" "$(counter bulk withheld)" 0
+
+# --- after it ---
+stop "$bulk"
+must_come 20 queue_is 0
+before=$(counter bulk wait_refused)
+crowd small 30 10.3.1.1
+check "a burst of 750 ms is served" wait_for 30 has "$TMP/small" ^answered 30
+is "none of it is refused" "$(counter bulk wait_refused)" "$before"
+must_come 20 queue_is 0
+crowd large 120 10.3.2.1
+check "a burst of 3 s is served" wait_for 60 has "$TMP/large" ^answered 120
+within "after refusals" $(($(counter bulk wait_refused) - before)) 40 1000
+
+unload_synq
+check "nothing is left behind" test ! -d /sys/module/synq
