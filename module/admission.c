@@ -17,12 +17,15 @@
  * class has no limit but the kernel's.
  *
  * A share of what is accepted is worth nothing without slots: for a class with
- * a minimum share, and for every class in weighted order, that share of the
- * backlog is kept, and comes off the limits of all others.
+ * a minimum share that share of the backlog and some slack is kept (who is due
+ * waits for those who are there already, and there must be one after him), for
+ * every class in weighted order its share.  This comes off the limits of all
+ * others.
  *
  * The last sixteenth below the limit is for final ACKs of SYN cookies: a
  * cookie's connection that is refused has no request in the SYN queue whose
- * SYN-ACK the kernel would send again.
+ * SYN-ACK the kernel would send again.  At the SYN a sixteenth more is left, or as
+ * much as it takes (slack.c), so that the gate has little to do.
  *
  * DOC: the test at the SYN
  *
@@ -71,7 +74,9 @@ static u32 kept_for(const struct synq_conf *conf,
 {
 	switch ((enum synq_order)listener->order) {
 	case SYNQ_ORDER_STRICT:
-		return share_of(backlog, class->min_share, 100);
+		return !class->min_share ? 0 :
+		       share_of(backlog, class->min_share, 100) +
+		       2 * synq_slack_least(backlog);
 	case SYNQ_ORDER_WEIGHTED:
 		if (!synq_conf_shares(conf, class))
 			break;
@@ -123,6 +128,18 @@ static u32 limit_without_slack(u32 limit, u32 backlog)
 	return limit > COOKIE_SLACK(backlog) ? limit - COOKIE_SLACK(backlog) : 1;
 }
 
+/* At the SYN: no forecast is exact, and the gate shall have little to do. */
+static u32 limit_at_syn(u32 limit, u32 backlog, u32 slack)
+{
+	limit = limit_without_slack(limit, backlog);
+	return limit == NO_LIMIT ? limit : limit - min(limit / 3, slack);
+}
+
+static u32 kept_at_syn(u32 kept, u32 slack)
+{
+	return kept - min(kept / 4, slack);
+}
+
 /**
  * synq_admission_init() - nothing is known yet
  * @admission: zero
@@ -131,7 +148,11 @@ static u32 limit_without_slack(u32 limit, u32 backlog)
  */
 void synq_admission_init(struct synq_admission *admission)
 {
+	u8 slot;
+
 	spin_lock_init(&admission->lock);
+	for (slot = 0; slot < SYNQ_SLOTS; slot++)
+		synq_flight_init(&admission->flight[slot]);
 	synq_flight_clock_init(&admission->clock, ktime_get_ns());
 	admission->handshake_ns = admission->clock.mean_ns;
 	admission->slice_ns = admission->clock.slice_ns;
@@ -172,6 +193,7 @@ static void advance(struct synq_admission *admission, u64 now_ns)
  * @class: of the SYN
  * @queued: connections of any class in the accept queue
  * @ahead: of those, that will be served before
+ * @interval_ns: from one departure to the next, in the worst case; 0: nobody knows
  */
 struct synq_view {
 	const struct synq_admission *admission;
@@ -180,12 +202,16 @@ struct synq_view {
 	const struct synq_class *class;
 	u32 queued;
 	u32 ahead;
+	u32 interval_ns;
 };
 
 static u32 ratio_of(const struct synq_view *view, u8 slot)
 {
 	return READ_ONCE(view->admission->ratio[slot]);
 }
+
+/* If it comes to the worst: all, or so many times as many as are expected. */
+#define AT_MOST	4
 
 /* A minimum share does not wait for all of those before its class. */
 static void share_ahead(struct synq_law *law, const struct synq_view *view)
@@ -221,13 +247,13 @@ static void add_all(struct synq_law *law, const struct synq_view *view)
 	share_ahead(law, view);
 }
 
-static u32 forecast(const struct synq_law *law, const struct synq_view *view,
+static u32 forecast(const struct synq_view *view,
 		    const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued)
 {
 	return synq_flight_forecast(due, queued,
 				    READ_ONCE(view->admission->handshake_ns),
 				    READ_ONCE(view->admission->slice_ns),
-				    law->interval_ns);
+				    view->interval_ns);
 }
 
 /* The same when it comes, as far as can be foreseen. */
@@ -235,7 +261,7 @@ static void foresee(struct synq_law *law, const struct synq_view *view)
 {
 	u64 expected[SYNQ_FLIGHT_WINDOW] = { 0 };
 	u64 ahead[SYNQ_FLIGHT_WINDOW] = { 0 };
-	u64 all[SYNQ_FLIGHT_WINDOW] = { 0 };
+	u64 most[SYNQ_FLIGHT_WINDOW] = { 0 };
 	u8 i;
 
 	for (i = 0; i < view->conf->n_positions; i++) {
@@ -245,14 +271,14 @@ static void foresee(struct synq_law *law, const struct synq_view *view)
 
 		if (!READ_ONCE(view->admission->open[slot]))
 			continue;
-		synq_flight_due(flight, SYNQ_FLIGHT_ONE, all);
-		synq_flight_due(flight, ratio_of(view, slot), expected);
+		synq_flight_due(flight, ratio_of(view, slot), AT_MOST, most);
+		synq_flight_due(flight, ratio_of(view, slot), 1, expected);
 		if (i <= view->class->position)
-			synq_flight_due(flight, ratio_of(view, slot), ahead);
+			synq_flight_due(flight, ratio_of(view, slot), 1, ahead);
 	}
-	law->queued = forecast(law, view, expected, view->queued);
-	law->most = forecast(law, view, all, view->queued);
-	law->ahead = forecast(law, view, ahead, view->ahead);
+	law->queued = forecast(view, expected, view->queued);
+	law->most = forecast(view, most, view->queued);
+	law->ahead = forecast(view, ahead, view->ahead);
 	share_ahead(law, view);
 }
 
@@ -280,6 +306,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
 	u32 limit = limit_of(conf, listener, class, backlog);
+	u32 slack = synq_slack(READ_ONCE(admission->slack.more), backlog);
 	struct synq_view view = {
 		.admission = admission,
 		.conf = conf,
@@ -287,13 +314,16 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 		.class = class,
 		.queued = READ_ONCE(sk->sk_ack_backlog),
 		.ahead = synq_acceptq_ahead(queue, sk, class->position),
+		.interval_ns = READ_ONCE(queue->drain.interval_ns) ?:
+			       READ_ONCE(queue->drain.pace_ns),
 	};
 	struct synq_law law = {
-		.limit = limit_without_slack(limit, backlog),
+		.limit = limit_at_syn(limit, backlog, slack),
 		.queued = view.queued,
 		.most = view.queued,
 		.withheld_max = NO_LIMIT,
-		.kept = kept_for(conf, listener, class, backlog),
+		.kept = kept_at_syn(kept_for(conf, listener, class, backlog),
+				    slack),
 		.cap = share_of(backlog, class->cap, 100),
 		.own = synq_acceptq_own(queue, class->position),
 		.ahead = view.ahead,
@@ -358,8 +388,10 @@ static u64 age_of(const struct request_sock *req)
  * queued or withheld
  * @admission: of the listener
  * @class: of the connection
+ * @sk: listener
  * @req: its request
  * @final: how it asked
+ * @promoted: it was queued
  *
  * Of a SYN cookie nobody knows when its SYN came: as long ago as handshakes
  * take.
@@ -368,9 +400,11 @@ static u64 age_of(const struct request_sock *req)
  */
 void synq_admission_complete(struct synq_admission *admission,
 			     const struct synq_class *class,
+			     const struct sock *sk,
 			     const struct request_sock *req,
-			     enum synq_final final)
+			     enum synq_final final, bool promoted)
 {
+	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
 	struct synq_flight_clock *clock = &admission->clock;
 	u64 now = ktime_get_ns(), age = 0;
 
@@ -389,6 +423,11 @@ void synq_admission_complete(struct synq_admission *admission,
 		break;
 	}
 	synq_flight_complete(&admission->flight[class->slot], clock, now, age);
+	if (!promoted)
+		synq_slack_withheld(&admission->slack, backlog, now,
+				    clock->mean_ns);
+	else if (class->reserve_before)
+		synq_slack_promoted(&admission->slack, backlog);
 	publish(admission, class->slot);
 	WRITE_ONCE(admission->handshake_ns, clock->mean_ns);
 	WRITE_ONCE(admission->slice_ns, clock->slice_ns);

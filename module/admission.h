@@ -9,6 +9,7 @@
 #include "acceptq.h"
 #include "conf.h"
 #include "flight.h"
+#include "slack.h"
 #include "withheld.h"
 
 struct request_sock;
@@ -16,23 +17,25 @@ struct sock;
 
 /**
  * struct synq_admission - handshakes under way at one listener
- * @lock: protects @clock and @flight, and who writes the rest
+ * @lock: protects @clock, @flight and @slack, and who writes the rest
  * @clock: how long they take
  * @flight: by slot of the class
+ * @slack: how far below the limits SYNs are refused
  * @due_ns: when the slices of @flight advance next
  * @handshake_ns: mean time that they take, at most 4 s
  * @slice_ns: length of a slice of @flight
  * @open: by slot, handshakes that may complete
  * @ratio: by slot, how many of them are expected to, of SYNQ_FLIGHT_ONE
  *
- * @flight, @due_ns and what follows may be read without the lock, and be a
+ * @flight, @slack, @due_ns and what follows may be read without the lock, and be a
  * little old: on a 32-bit machine @due_ns may even be torn, which advances the
  * slices once too often.
  */
 struct synq_admission {
-	spinlock_t lock;	/* protects next 2 fields */
+	spinlock_t lock;	/* protects next 3 fields */
 	struct synq_flight_clock clock;
 	struct synq_flight flight[SYNQ_SLOTS];
+	struct synq_slack slack;
 
 	/* read on every SYN */
 	u64 due_ns;
@@ -66,8 +69,9 @@ void synq_admission_begin(struct synq_admission *admission,
 			  const struct synq_class *class);
 void synq_admission_complete(struct synq_admission *admission,
 			     const struct synq_class *class,
+			     const struct sock *sk,
 			     const struct request_sock *req,
-			     enum synq_final final);
+			     enum synq_final final, bool promoted);
 bool synq_admission_promote(const struct synq_conf *conf,
 			    const struct synq_listener *listener,
 			    const struct synq_class *class,

@@ -87,21 +87,30 @@ static u32 estimate(const struct synq_drain *drain)
 }
 
 /*
- * A server does at least what it has done, idle now and then or not.  Without
- * this one that was very slow, and is fast now, would stay slow in our eyes:
- * few are let in, and so its queue is always empty.
+ * The pace, with an empty queue or without.  A server is never slower than that:
+ * one that was very slow, and is fast now, would stay slow in our eyes, since few
+ * are let in, and so its queue is always empty.
  */
-static void at_least(struct synq_drain *drain, u64 ns, u32 departed)
+static void keep_pace(struct synq_drain *drain, u64 ns, u32 departed)
 {
 	struct synq_drain_window *flow = &drain->flow;
+	u64 pace;
 
 	add(flow, ns, departed);
-	if (flow->ns < FLOW_NS || flow->departed < SPAN_MIN)
+	if (flow->ns < FLOW_NS)
 		return;
-	if (drain->idled && estimate(drain) * flow->departed > flow->ns) {
+	if (flow->departed < SPAN_MIN) {
+		pace = div64_u64(flow->ns, flow->departed + 1);
+		pace = max_t(u64, pace, drain->pace_ns);
+		WRITE_ONCE(drain->pace_ns, min_t(u64, pace, U32_MAX));
+		return;
+	}
+	pace = div64_u64(flow->ns, flow->departed);
+	if (drain->idled && pace < estimate(drain)) {
 		drain->window[0] = *flow;
 		drain->window[1] = (struct synq_drain_window){ 0 };
 	}
+	WRITE_ONCE(drain->pace_ns, clamp_t(u64, pace, 1, U32_MAX));
 	*flow = (struct synq_drain_window){ 0 };
 	drain->idled = false;
 }
@@ -148,7 +157,7 @@ void synq_drain_sample(struct synq_drain *drain, u64 now_ns, u32 before,
 	}
 	drain->idled |= !before;
 	if (drain->last && now_ns > drain->last)
-		at_least(drain, ns, departed);
+		keep_pace(drain, ns, departed);
 	lowest(drain, now_ns, before);
 	drain->last = now_ns;
 	/* Pairs with READ_ONCE() in admission.c; no order needed. */

@@ -30,9 +30,11 @@ struct synq_drain_window {
  * @low_present: least number queued since
  * @low_before: in the time before
  * @low: least number queued at an append in the last second or two
- * @interval_ns: from one departure to the next, at most 4 s; 0: nobody knows
+ * @interval_ns: from one departure to the next while the queue is not empty, at
+ *	most 4 s; 0: nobody knows
+ * @pace_ns: from one departure to the next of late, at most 4 s; 0: nobody knows
  *
- * One writer at a time; @interval_ns may be read by anybody.
+ * One writer at a time; the last three may be read by anybody.
  */
 struct synq_drain {
 	u64 last;
@@ -50,6 +52,7 @@ struct synq_drain {
 
 	u32 low;
 	u32 interval_ns;
+	u32 pace_ns;
 };
 
 void synq_drain_sample(struct synq_drain *drain, u64 now_ns, u32 before,

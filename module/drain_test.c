@@ -257,6 +257,30 @@ static bool fast_again(void)
 	return true;
 }
 
+/* Of a server that never lets anybody wait only the pace is known. */
+static bool pace(void)
+{
+	struct trace t = begin(100000, 1);
+	unsigned int n;
+
+	for (n = 0; n < 30; n++) {
+		serve(&t, t.now + SECOND / 10);
+		append(&t);
+	}
+	check(!t.drain.interval_ns, "%u ns", t.drain.interval_ns);
+	check(t.drain.pace_ns >= SECOND / 11 && t.drain.pace_ns <= SECOND / 9,
+	      "%u ns", t.drain.pace_ns);
+	set_rate(&t, 1, 1);
+	t.server.next = t.now + 600 * SECOND;
+	for (n = 0; n < 80; n++) {
+		serve(&t, t.now + SECOND / 10);
+		append(&t);
+	}
+	check(t.drain.pace_ns > SECOND, "%u ns: it has stopped",
+	      t.drain.pace_ns);
+	return true;
+}
+
 /* The queue stands while it is never short. */
 static bool lowest_length(void)
 {
@@ -316,6 +340,7 @@ static const struct tap_case cases[] = {
 	{ "stalled from the start", stalled_from_the_start },
 	{ "capacity changes", capacity_changes },
 	{ "fast again", fast_again },
+	{ "the pace", pace },
 	{ "the least length", lowest_length },
 	{ "a server that was idle for long", forgets },
 	{ "nonsense", nonsense },

@@ -13,8 +13,8 @@
  * long that they shut everybody out.
  *
  * Of those that are open as many are expected as completed of those whose time
- * is over, out of the last hundred or so: a spoofed flood completes nothing, so
- * it adds nothing.  Nothing known, all are expected.
+ * is over, out of the last hundred or the last half second: a spoofed flood
+ * completes nothing, so it adds nothing.  Nothing known, all are expected.
  *
  * It does not decide anything, read a clock or lock.  Pure.
  */
@@ -29,8 +29,9 @@
 #define SLICE_MIN_NS	(NSEC_PER_MSEC)
 #define SLICE_MAX_NS	(250ULL * NSEC_PER_MSEC)
 #define MEAN_AT_FIRST	(100ULL * NSEC_PER_MSEC)
-#define MEMORY		128			/* handshakes */
-#define PRIOR		8			/* that would have completed */
+#define MEMORY		(128ULL * SYNQ_FLIGHT_ONE)
+#define MEMORY_NS	(NSEC_PER_SEC / 2)
+#define PRIOR		(8ULL * SYNQ_FLIGHT_ONE)	/* that would have completed */
 
 static u64 slice_for(const struct synq_flight_clock *clock)
 {
@@ -84,6 +85,18 @@ void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
 	}
 }
 
+/**
+ * synq_flight_init() - nothing is known yet
+ * @flight: zero
+ *
+ * Context: any
+ */
+void synq_flight_init(struct synq_flight *flight)
+{
+	flight->resolved = PRIOR;
+	flight->completed = PRIOR;
+}
+
 static unsigned int at(u64 slice)
 {
 	return slice % SYNQ_FLIGHT_SLICES;
@@ -94,14 +107,24 @@ static void resolve(struct synq_flight *flight, unsigned int i)
 {
 	u32 open = max(flight->open[i], 0);
 
-	flight->resolved += flight->begun[i];
-	flight->completed += flight->begun[i] - min(open, flight->begun[i]);
+	flight->resolved += (u64)flight->begun[i] * SYNQ_FLIGHT_ONE;
+	flight->completed += (u64)(flight->begun[i] - min(open, flight->begun[i])) *
+			     SYNQ_FLIGHT_ONE;
 	flight->open[i] = 0;
 	flight->begun[i] = 0;
-	while (flight->resolved > 2 * MEMORY) {
-		flight->resolved /= 2;
-		flight->completed /= 2;
-	}
+}
+
+/* What is older than a hundred handshakes and half a second counts less. */
+static void forget(struct synq_flight *flight,
+		   const struct synq_flight_clock *clock)
+{
+	if (flight->resolved <= 2 * MEMORY ||
+	    (flight->slice - flight->scaled) * clock->slice_ns < MEMORY_NS)
+		return;
+	flight->completed = div64_u64(flight->completed * MEMORY,
+				      flight->resolved);
+	flight->resolved = MEMORY;
+	flight->scaled = flight->slice;
 }
 
 /* Slices of another length: what is open counts as begun just now. */
@@ -120,6 +143,7 @@ static void rebase(struct synq_flight *flight,
 	}
 	flight->epoch_ns = clock->epoch_ns;
 	flight->slice = 0;
+	flight->scaled = 0;
 	flight->open[0] = open;
 	flight->begun[0] = begun;
 }
@@ -153,6 +177,7 @@ void synq_flight_advance(struct synq_flight *flight,
 	while (steps)
 		resolve(flight, at(now - --steps));
 	flight->slice = now;
+	forget(flight, clock);
 }
 
 /**
@@ -221,29 +246,35 @@ u32 synq_flight_open(const struct synq_flight *flight)
  */
 u32 synq_flight_ratio(const struct synq_flight *flight)
 {
-	return (flight->completed + PRIOR) * SYNQ_FLIGHT_ONE /
-	       (flight->resolved + PRIOR);
+	return div64_u64(flight->completed * SYNQ_FLIGHT_ONE, flight->resolved);
 }
 
 /**
  * synq_flight_due() - when the handshakes under way will complete
  * @flight: advanced
- * @ratio: how many will, of SYNQ_FLIGHT_ONE
+ * @ratio: how many of those begun do, of SYNQ_FLIGHT_ONE
+ * @times: so many times as many as are expected, but no more than are open
  * @due: by age in slices, connections that will come, of SYNQ_FLIGHT_ONE each;
  *	is added to
  *
+ * Of a slice most of those that will complete may have done so: what is left of a
+ * flood will not.
+ *
  * Context: any; if others write to @flight meanwhile, a few may be missed
  */
-void synq_flight_due(const struct synq_flight *flight, u32 ratio,
+void synq_flight_due(const struct synq_flight *flight, u32 ratio, u32 times,
 		     u64 due[SYNQ_FLIGHT_WINDOW])
 {
 	u64 now = READ_ONCE(flight->slice);
 	unsigned int age;
 
 	for (age = 0; age < SYNQ_FLIGHT_WINDOW && age <= now; age++) {
-		s32 open = READ_ONCE(flight->open[at(now - age)]);
+		s64 begun = READ_ONCE(flight->begun[at(now - age)]);
+		s64 open = READ_ONCE(flight->open[at(now - age)]);
+		s64 left = begun * ratio - (begun - open) * SYNQ_FLIGHT_ONE;
 
-		due[age] += (u64)max(open, 0) * ratio;
+		due[age] += max_t(s64, 0, min(times * left,
+					      open * SYNQ_FLIGHT_ONE));
 	}
 }
 

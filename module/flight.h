@@ -33,22 +33,26 @@ struct synq_flight_clock {
  * @open: handshakes begun in a slice that have not completed; may be off by
  *	one between neighbours, hence below zero
  * @begun: handshakes begun in a slice
- * @resolved: handshakes whose time is over, halved now and then
+ * @resolved: handshakes whose time is over, of SYNQ_FLIGHT_ONE each; scaled down
+ *	now and then
  * @completed: of those, completed
+ * @scaled: slice in which they were
  */
 struct synq_flight {
 	u64 epoch_ns;
 	u64 slice;
 	s32 open[SYNQ_FLIGHT_SLICES];
 	u32 begun[SYNQ_FLIGHT_SLICES];
-	u32 resolved;
-	u32 completed;
+	u64 resolved;
+	u64 completed;
+	u64 scaled;
 };
 
 void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns);
 void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
 			   u64 age_ns);
 
+void synq_flight_init(struct synq_flight *flight);
 void synq_flight_begin(struct synq_flight *flight,
 		       const struct synq_flight_clock *clock, u64 now_ns);
 void synq_flight_complete(struct synq_flight *flight,
@@ -58,7 +62,7 @@ void synq_flight_advance(struct synq_flight *flight,
 			 const struct synq_flight_clock *clock, u64 now_ns);
 u32 synq_flight_open(const struct synq_flight *flight);
 u32 synq_flight_ratio(const struct synq_flight *flight);
-void synq_flight_due(const struct synq_flight *flight, u32 ratio,
+void synq_flight_due(const struct synq_flight *flight, u32 ratio, u32 times,
 		     u64 due[SYNQ_FLIGHT_WINDOW]);
 u32 synq_flight_forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued,
 			 u64 handshake_ns, u64 slice_ns, u64 interval_ns);

@@ -37,6 +37,7 @@ static void begin(u64 now)
 	memset(&twin, 0, sizeof(twin));
 	twin.now = now;
 	synq_flight_clock_init(&twin.clock, now);
+	synq_flight_init(&twin.flight);
 }
 
 /* One more, that takes @takes; 0: it never completes */
@@ -170,7 +171,7 @@ static u32 foreseen(u32 queued, u64 interval)
 {
 	u64 due[SYNQ_FLIGHT_WINDOW] = { 0 };
 
-	synq_flight_due(&twin.flight, SYNQ_FLIGHT_ONE, due);
+	synq_flight_due(&twin.flight, SYNQ_FLIGHT_ONE, 1, due);
 	return synq_flight_forecast(due, queued, twin.clock.mean_ns,
 				    twin.clock.slice_ns, interval);
 }
@@ -249,6 +250,7 @@ static bool nonsense(void)
 	unsigned int i;
 
 	synq_flight_clock_init(&clock, 1000 * MS);
+	synq_flight_init(&flight);
 	for (i = 0; i < 100000; i++) {
 		u64 now = tap_random() % (100000 * MS);
 		u64 age = tap_random() % (200000 * MS);

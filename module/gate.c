@@ -78,8 +78,8 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 	case SYNQ_FINAL_ACK:
 		if (synq_withheld_add(&record->withheld, port, class->slot,
 				      req))
-			synq_admission_complete(&record->admission, class,
-						req, final);
+			synq_admission_complete(&record->admission, class, sk,
+						req, final, false);
 		break;
 	case SYNQ_FINAL_COOKIE:
 		synq_count(port, class->slot, SYNQ_COUNT_COOKIE_REFUSED);

@@ -5,7 +5,8 @@
  * Not if its connection would find no slot: the queue will have reached the
  * limit of the class, or the class its cap.  (Slots that are kept for the class
  * are always there.)  Nor if the gate could be left with more withheld requests
- * than it may have, if everybody who may still complete did.
+ * than it may have, if many more completed than can be expected.  If it has so
+ * many, they come first.
  *
  * And not if the connection would wait for too long: the server takes one out
  * every interval, so with N ahead of it the wait is N intervals.  A floor keeps a
@@ -34,9 +35,11 @@ static bool is_full(const struct synq_law *law)
 		return true;
 	if (law->own < law->kept)
 		return false;
-	return law->withheld >= law->withheld_max ||
-	       law->queued >= law->limit ||
-	       law->most >= (u64)law->limit + law->withheld_max - law->withheld;
+	if (law->queued >= law->limit)
+		return true;
+	if (law->withheld >= law->withheld_max)
+		return (u64)law->most + law->withheld >= law->limit;
+	return law->most >= (u64)law->limit + law->withheld_max - law->withheld;
 }
 
 static u64 room(const struct synq_law *law, u64 wait_ns)

@@ -12,7 +12,7 @@
  * @limit: connections of any class up to which the class is promoted
  * @queued: connections of any class that will be in the accept queue when the
  *	handshake has completed
- * @most: as many if every handshake under way completed
+ * @most: as many if many more handshakes under way completed than expected
  * @withheld: requests that wait at the gate
  * @withheld_max: as many may
  * @kept: slots that nobody else may use

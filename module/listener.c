@@ -200,8 +200,8 @@ static struct sock *synq_syn_recv_sock(const struct sock *sk,
 	if (child && *own_req && class) {
 		synq_count(record->counters, class->slot, SYNQ_COUNT_PROMOTED);
 		if (!claim)
-			synq_admission_complete(&record->admission, class, req,
-						final);
+			synq_admission_complete(&record->admission, class, sk,
+						req, final, true);
 	}
 	if (claim && class)
 		synq_withheld_settle(&record->withheld, record->counters,

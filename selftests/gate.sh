@@ -36,15 +36,15 @@ two_classes
 hold
 manage
 overfill
-must_come 10 counter_from bulk withheld $LATE
+must_come 10 counter_from bulk withheld $WAITING
 must_come 10 full_to $((BACKLOG - RESERVE - 4))
-is "those are withheld that came late" "$(counter bulk withheld)" $LATE
+is "those are withheld that came late" "$(counter bulk withheld)" $WAITING
 gold
 is "the preferred get in" "$(field "$TMP/gold" acked)" $RESERVE
 within "bulk leaves the reserve free" "$(counter bulk promoted)" \
 	$((BACKLOG - RESERVE - 4)) $((BACKLOG - RESERVE))
-is "withheld requests are half open" "$(half_open)" $LATE
-is "withheld are pending" "$(counter bulk withheld_pending)" $LATE
+is "withheld requests are half open" "$(half_open)" $WAITING
+is "withheld are pending" "$(counter bulk withheld_pending)" $WAITING
 check "bulk is refused at the SYN" counter_from bulk queue_refused 1
 is "gold was never refused" "$(counter gold queue_refused)" 0
 is "no cookies" "$(mib TcpExt.SyncookiesSent)" 0
@@ -66,7 +66,7 @@ two_classes
 hold -m list -B hello -r 0
 manage
 overfill -q
-must_come 10 counter_from bulk withheld $LATE
+must_come 10 counter_from bulk withheld $WAITING
 must_come 10 full_to $((BACKLOG - RESERVE - 4))
 gold -q
 is "server first: the preferred get in" "$(counter gold promoted)" $RESERVE
@@ -83,11 +83,11 @@ two_classes
 hold
 manage
 overfill
-must_come 10 counter_from bulk withheld $LATE
-is "some are pending" "$(counter bulk withheld_pending)" $LATE
+must_come 10 counter_from bulk withheld $WAITING
+is "some are pending" "$(counter bulk withheld_pending)" $WAITING
 stop "$held"
 check "the end of the server expires the pending" \
 	wait_for 10 counter_is bulk withheld_pending 0
-is "as many as were pending" "$(counter bulk withheld_expired)" $LATE
+is "as many as were pending" "$(counter bulk withheld_expired)" $WAITING
 is "and the account adds up" "$(account bulk)" 0
 stop "${fillers[@]}"

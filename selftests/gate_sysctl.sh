@@ -27,7 +27,7 @@ hold
 manage
 overfill
 check "abort_on_overflow: the gate lets pass" \
-	wait_for 10 counter_is bulk gate_bypassed $LATE
+	wait_for 10 counter_is bulk gate_bypassed $WAITING
 is "abort_on_overflow: nothing is withheld" "$(counter bulk withheld)" 0
 touch "$TMP/go"
 is "abort_on_overflow: all are served" "$(served answered)" $((LATE + BULK))

@@ -74,7 +74,7 @@ round 1 75 1 2
 end_round
 round 4 75 1 5
 end_round
-round 8 25 6 9
+round 8 25 5 9
 touch "$TMP/go"
 check "all are served" wait_for 40 has "$TMP/server" ^accept 11
 end_round

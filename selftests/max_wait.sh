@@ -75,13 +75,15 @@ is "nobody is withheld" "$(counter bulk withheld)" 0
 stop "$bulk"
 must_come 20 queue_is 0
 before=$(counter bulk wait_refused)
-crowd small 30 10.3.1.1
-check "a burst of 750 ms is served" wait_for 30 has "$TMP/small" ^answered 30
+crowd small 15 10.3.1.1
+check "a burst of 375 ms is served" wait_for 30 has "$TMP/small" ^answered 15
 is "none of it is refused" "$(counter bulk wait_refused)" "$before"
 must_come 20 queue_is 0
-crowd large 120 10.3.2.1
-check "a burst of 3 s is served" wait_for 60 has "$TMP/large" ^answered 120
-within "after refusals" $(($(counter bulk wait_refused) - before)) 40 1000
+crowd large 70 10.3.2.1
+check "a burst of 2 s is served" wait_for 60 has "$TMP/large" ^answered 70
+note "of 70: $(lines "$TMP/large" ^connected) connected," \
+	"$(lines "$TMP/large" ^answered) answered, $(queued) queued"
+within "after refusals" $(($(counter bulk wait_refused) - before)) 1 1000
 
 unload_synq
 check "nothing is left behind" test ! -d /sys/module/synq

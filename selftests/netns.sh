@@ -37,7 +37,7 @@ vanish() {
 
 # fill: a server with connections in its queue
 fill() {
-	server "$TMP/server.$SRV" -m none -b 64 $PORT
+	server "$TMP/server.$SRV" -m none -b 80 $PORT
 	filled=("$LAST")
 	[ "${1-}" != managed ] || manage
 	client "$TMP/c.$SRV" -n 40 -c 10 -A -s 10.3.0.1 -S 40 -w 20000 \

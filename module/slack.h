@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How far below the limit of the gate SYNs are refused.  See slack.c.
+ */
+#ifndef _SYNQ_SLACK_H
+#define _SYNQ_SLACK_H
+
+#include <linux/types.h>
+
+#define SYNQ_SLACK_ONE	2048	/* fractional part of a slot */
+
+/**
+ * struct synq_slack - of one listener; all zero at first
+ * @more: slots beyond the least slack, of SYNQ_SLACK_ONE each
+ * @raised_ns: when it was raised last
+ */
+struct synq_slack {
+	u32 more;
+	u64 raised_ns;
+};
+
+u32 synq_slack_least(u32 backlog);
+u32 synq_slack(u32 more, u32 backlog);
+void synq_slack_withheld(struct synq_slack *slack, u32 backlog, u64 now_ns,
+			 u64 handshake_ns);
+void synq_slack_promoted(struct synq_slack *slack, u32 backlog);
+
+#endif /* _SYNQ_SLACK_H */

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of slack.c, in user space.  Run by "make -C module/test check".
+ */
+#include <linux/time64.h>
+#include <linux/types.h>
+
+#include "slack.h"
+#include "test/tap.h"
+
+#define MS	((u64)NSEC_PER_MSEC)
+
+static bool at_first(void)
+{
+	check(synq_slack(0, 128) == 8, "%u", synq_slack(0, 128));
+	check(synq_slack(0, 1) == 1, "%u", synq_slack(0, 1));
+	check(synq_slack(0, 65535) == 4095, "%u", synq_slack(0, 65535));
+	return true;
+}
+
+static bool grows(void)
+{
+	static const u32 backlogs[] = { 0, 1, 4, 16, 128, 4096, 65535, ~0U };
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(backlogs); i++) {
+		struct synq_slack slack = { 0 };
+		u32 last = synq_slack(slack.more, backlogs[i]);
+
+		for (n = 1; n < 100; n++) {
+			u32 is;
+
+			synq_slack_withheld(&slack, backlogs[i], n * 50 * MS,
+					    40 * MS);
+			is = synq_slack(slack.more, backlogs[i]);
+			check(is >= last, "%u after %u", is, last);
+			last = is;
+		}
+		check(last <= synq_slack_least(backlogs[i]) + backlogs[i] / 4,
+		      "%u of %u", last, backlogs[i]);
+		check(backlogs[i] < 16 || backlogs[i] == ~0U ||
+		      last >= backlogs[i] / 4, "%u of %u", last, backlogs[i]);
+	}
+	return true;
+}
+
+/* Those that were under way when the first had to wait are the same mistake. */
+static bool once_a_handshake(void)
+{
+	struct synq_slack slack = { 0 };
+	unsigned int n;
+
+	for (n = 0; n < 30; n++)
+		synq_slack_withheld(&slack, 128, 1000 * MS + n * MS, 40 * MS);
+	check(synq_slack(slack.more, 128) == 16, "%u",
+	      synq_slack(slack.more, 128));
+	synq_slack_withheld(&slack, 128, 1040 * MS, 40 * MS);
+	check(synq_slack(slack.more, 128) == 24, "%u",
+	      synq_slack(slack.more, 128));
+	return true;
+}
+
+/* What needs some slack has one in 2000 wait. */
+static bool settles(void)
+{
+	struct synq_slack slack = { 0 };
+	unsigned int n, withheld = 0;
+
+	for (n = 0; n < 200000; n++) {
+		/* Up to 30 slots beyond what was foreseen, evenly spread. */
+		if (tap_below(30) >= synq_slack(slack.more, 128) &&
+		    !tap_below(20)) {
+			withheld++;
+			synq_slack_withheld(&slack, 128, n * 50 * MS, 40 * MS);
+		} else {
+			synq_slack_promoted(&slack, 128);
+		}
+	}
+	check(withheld > 50 && withheld < 200, "%u of %u", withheld, n);
+	for (n = 0; n < 20000; n++)
+		synq_slack_promoted(&slack, 128);
+	check(synq_slack(slack.more, 128) == 8, "%u",
+	      synq_slack(slack.more, 128));
+	return true;
+}
+
+static const struct tap_case cases[] = {
+	{ "at first", at_first },
+	{ "grows", grows },
+	{ "once a handshake", once_a_handshake },
+	{ "settles", settles },
+};
+
+int main(void)
+{
+	return tap_run(cases, ARRAY_SIZE(cases));
+}
