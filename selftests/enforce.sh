@@ -9,7 +9,7 @@
 # another than that of the refusals.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 22
+plan 27
 
 BACKLOG=32 CLIENTS=60
 
@@ -95,7 +95,7 @@ stop "$first"
 sq flush
 conf "max-wait none" ""
 fill managed
-check "enforced: the reserve stays free" wait_for 10 full_to 20
+check "enforced: the reserve stays free" wait_for 10 full_to 17
 check "enforced: and goes on to" stays_below $((BACKLOG - 7))
 stop "$held" "$filler"
 
@@ -109,6 +109,32 @@ is "queue: nobody is" "$(refused)" 0
 is "queue: nobody is withheld" "$(counter bulk withheld)" 0
 stop "$held" "$filler"
 is "queue: seen adds up" "$(counter bulk seen)" "$(counter bulk admitted)"
+
+# --- the same connections one after the other ---
+# verdicts BULK: connections, of these let through; SYNs that would be refused
+verdicts() {
+	sq flush
+	conf "$1" ""
+	rm -f "$TMP/go"
+	server "$TMP/server" -b $BACKLOG -H "$TMP/go" $PORT
+	held=$LAST
+	manage
+	"$PEER" client -N "$CLI" -n 30 -c 1 -p 300 -s 10.3.0.1 -S 200 -w 3000 -A $V4 $PORT \
+		>"$TMP/trace"
+	admitted=$(counter bulk admitted)
+	found="$(counter bulk first_tries) $admitted $(counter bulk would_refuse)"
+	stop "$held"
+}
+verdicts "max-wait none"
+twin=$((30 - admitted))
+within "enforced: the last are refused" $twin 5 15
+is "enforced: and the others let through" "$found" "30 $admitted 0"
+verdicts "max-wait none enforce off"
+is "not enforced: as many would be" "$found" "30 30 $twin"
+verdicts "max-wait none cap 10%"
+is "enforced: all but three" "$found" "30 3 0"
+verdicts "max-wait none cap 10% enforce off"
+is "not enforced: all but three would be" "$found" "30 30 27"
 
 # --- the wait ---
 sq flush
