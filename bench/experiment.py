@@ -28,6 +28,7 @@ class Cell:
     name: str
     systems: tuple = ("stock", "synq")
     repeats: int = 1
+    once: tuple = ()            # systems that are not repeated
     fast: bool = False          # is measured with FAST=1, too (once)
 
     server: str = "accept-loop"
@@ -40,6 +41,8 @@ class Cell:
 
     ordinary: float = 4.0
     preferred: float = 0.05
+    spoofed: float = 0.0        # SYNs from addresses that nobody has,
+    spoofed_in: str = "ordinary"    # in the prefix of this group
     deadline_s: float = 5.0
     rtt_ms: float = 40.0
     loss_percent: float = 0.0   # each way
@@ -58,6 +61,10 @@ class Cell:
         """What the server is asked for."""
         return Service(self.workers, self.service_ms, self.backlog,
                        self.requests, self.banner, second)
+
+    def in_repeat(self, repeat):
+        """The systems that are measured in a repeat, the first of which is 1."""
+        return [s for s in self.systems if repeat == 1 or s not in self.once]
 
     def kind(self):
         """Cells with the same kind of server have the same capacity."""
@@ -99,12 +106,15 @@ class Cell:
         return {"ordinary_per_s": self.ordinary * capacity,
                 "preferred_per_s": rate,
                 "preferred_count": round(rate * length),
+                "spoofed_per_s": self.spoofed * capacity,
                 "length_s": length, "end_s": self.ramp_s + length}
 
     def parameters(self):
         """What names the cell in a row of results."""
         p = {"cell": self.name, "load": self.ordinary,
              "preferred_load": self.preferred}
+        if self.spoofed:
+            p.update(spoofed_load=self.spoofed, spoofed_in=self.spoofed_in)
         p.update((k, v) for k, v in asdict(self).items() if k in (
             "server", "workers", "service_ms", "backlog", "rtt_ms",
             "loss_percent", "deadline_s", "banner", "requests", "config"))

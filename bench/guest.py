@@ -68,6 +68,8 @@ class Group:
         self.link4 = f"198.18.{100 + number}."
         self.link6 = f"2001:db8:{100 + number}::"
         self.mac = f"02:00:00:00:{number:02x}:"
+        # What nobody answers from.
+        self.nobody = f"198.18.{number}.128", f"2001:db8:{number}::8000"
 
     def words(self, *load, deadline, talk):
         """The generator's words for this group; talk says what is spoken."""
@@ -238,6 +240,31 @@ class Generators:
             err = p.communicate()[1]
             if p.returncode:
                 stop(f"generator failed: {err}")
+
+
+class Flood:
+    """SYNs from addresses of a group that nobody has, half of them IPv6."""
+
+    def __init__(self, group, per_s, seconds):
+        self.wanted = round(per_s / 2 * seconds)
+        self.processes = [subprocess.Popen(
+            inside(group.name, "tcp_peer", "segment", "-s", source, "-S", "64",
+                   "-p", "1024", "-n", str(self.wanted), "-r",
+                   str(max(1, round(per_s / 2))), to, str(PORT)),
+            stdout=subprocess.PIPE, text=True)
+            for source, to in zip(group.nobody, (SERVER4, SERVER6))]
+
+    def end(self):
+        """(SYNs wanted, sent); one that fell behind is not waited for."""
+        sent = 0
+        for p in self.processes:
+            try:
+                words = p.communicate(timeout=1)[0].split()
+                sent += int(words[1]) if p.returncode == 0 else 0
+            except subprocess.TimeoutExpired:
+                p.kill()
+                p.communicate()
+        return len(self.processes) * self.wanted, sent
 
 
 class Progress:

@@ -31,6 +31,16 @@ CAPACITY_SLACK = 0.97       # of the known capacity: what has to be measured
 UNSENT_SLACK_S = 0.5        # due so shortly before the end: need not have begun
 
 
+def overtakes(requests, service_ms):
+    """How often one was answered clearly before its predecessor in the queue.
+
+    The client's clock is not the queue's: four service times are tolerated.
+    """
+    answered = [r.due + r.first
+                for r in sorted(requests, key=lambda r: r.due + r.connect)]
+    return sum(b < a - 4000 * service_ms for a, b in zip(answered, answered[1:]))
+
+
 class Run:
     """One system in one repeat of a cell, boiled down."""
 
@@ -44,11 +54,13 @@ class Run:
         self.n_bins = max(1, int((self.end - good_from) / BIN_S))
         self.seconds = self.end - good_from
         self.good = {}
+        self.overtakes = {}     # by group
         self.waits = []         # (when, how long in the accept queue), s
         self.problems = []
         self.group = {}
         for name in facts["files"]:
             self.take(list(read_requests(directory / name)), good_from)
+        self.check_flood()
 
     def take(self, requests, good_from):
         """Take in one generator's requests."""
@@ -70,6 +82,8 @@ class Run:
             if cell.steps:
                 self.waits.append((at, (r.first - r.connect) / 1e6))
         self.good[group] = counts
+        self.overtakes[group] = overtakes(
+            [r for r in requests if r.status == "ok"], cell.service_ms)
         # All of a request's time has to lie under full load.
         last = self.end if group == "preferred" else self.end - cell.deadline_s
         counted = [r for r in requests
@@ -111,6 +125,13 @@ class Run:
         if abs(have - want) > slack:
             self.problems.append(f"{name} clients: {have} instead of "
                                  f"{want:.0f}")
+
+    def check_flood(self):
+        """As many spoofed SYNs as planned, and no later."""
+        wanted, sent = self.facts["spoofed"]
+        if sent < wanted:
+            self.problems.append(f"{self.facts['system']}: {sent} spoofed SYNs "
+                                 f"in time instead of {wanted}")
 
     def adapt_s(self):
         """(from, to, seconds until back in bounds) of each capacity change."""
@@ -198,15 +219,29 @@ class Outcome:
         """A TCP counter of the server, or 0."""
         return sum(r.facts["counters"].get(name, 0) for r in self.runs)
 
-    def of_classes(self, key, classes):
-        """A counter of synq's, summed over classes."""
+    def of_classes(self, key, classes=()):
+        """A counter of synq's, summed over classes, or over all."""
         return sum(row["counters"][key] for r in self.runs if r.stats
-                   for row in r.stats["stats"] if row["class"] in classes)
+                   for row in r.stats["stats"]
+                   if not classes or row["class"] in classes)
+
+    def disturbed(self):
+        """Connections refused or withheld by synq."""
+        return sum(self.of_classes(key) for key in (
+            "excess_dropped", "queue_refused", "wait_refused", "withheld"))
+
+    def moved(self):
+        """Connections that synq has moved in the queue."""
+        return self.of_classes("moved")
 
     def part_of_promoted(self, key, *classes):
         """A counter of synq's as a part of the connections let in."""
         return self.of_classes(key, classes) / \
             max(1, self.of_classes("promoted", classes))
+
+    def withheld(self, *classes):
+        """Connections withheld, of those let in."""
+        return self.part_of_promoted("withheld", *classes)
 
     def expired(self, *classes):
         """Connections withheld until they expired, of those let in."""
@@ -219,6 +254,15 @@ class Outcome:
     def adapt_s(self):
         """Seconds after each change of capacity until back in bounds."""
         return [seconds for _, _, seconds in self.changes()]
+
+    def overtakes(self, group):
+        """The part of a group that was answered before an earlier one."""
+        return sum(r.overtakes.get(group, 0) for r in self.runs) / \
+            max(1, sum(r.group[group].n for r in self.runs))
+
+    def share(self, group):
+        """The part of the goodput that a group has."""
+        return self.goodput(group) / max(self.goodput(), 1e-9)
 
     def cpu_idle(self):
         """The part of the guest's CPUs that had nothing to do."""
@@ -259,7 +303,7 @@ class CellResult:
         for repeat in sorted({r.facts["repeat"] for r in self.runs}):
             by_system = {r.facts["system"]: Outcome([r]) for r in self.runs
                          if r.facts["repeat"] == repeat}
-            if set(by_system) == set(self.cell.systems):
+            if set(by_system) == set(self.cell.in_repeat(repeat)):
                 yield View(self.cell, self.capacity, by_system)
 
     def claims(self, claims_of):
@@ -397,7 +441,7 @@ def figures_of(o):
 
 # --- the plot ---
 
-COLOUR = {"stock": "#b3362b", "nft-limit": "#d98c10",
+COLOUR = {"stock": "#b3362b", "nft-limit": "#d98c10", "nft-hash": "#8a5a9e",
           "second-listener": "#5b7fa6", "synq": "#0b6e4f"}
 GREY, LIGHT = "#60656c", "#e4e6e9"
 LEFT, COLUMN, WIDTH, TOP, STEP, GAP = 250, 300, 240, 110, 15, 9

@@ -82,7 +82,7 @@ class Made:
             "cell": self.cell.name, "system": system, "repeat": repeat,
             "capacity": self.capacity, "schedule": schedule, "files": files,
             "stopped_s": schedule["end_s"], "changes": list(changes),
-            "stats": stats, "cpu_idle": .5,
+            "stats": stats, "cpu_idle": .5, "spoofed": [0, 0],
             "counters": {"ListenOverflows": 7}})
 
     def usual(self, repeat=1, **more):
@@ -193,6 +193,26 @@ class Judging(unittest.TestCase):
             status, text = judged(made)
             self.assertEqual(status, 1)
             self.assertIn(words, text)
+
+    def test_a_slow_flood_voids_the_cell(self):
+        made = Made(ONE)
+        made.usual()
+        made.runs[1]["spoofed"] = [1000, 990]
+        status, text = judged(made)
+        self.assertEqual(status, 1)
+        self.assertIn("synq: 990 spoofed SYNs in time instead of 1000", text)
+
+    def test_overtaking_is_seen(self):
+        def requests(*lines):
+            return [figures.Request("preferred", 4, due, 0, connect, first,
+                                    first, "ok")
+                    for due, connect, first in lines]
+
+        fifo = requests((0, 20_000, 30_000), (5_000, 19_000, 35_000),
+                        (6_000, 20_000, 44_000))
+        self.assertEqual(results.overtakes(fifo, 10.0), 0)
+        self.assertEqual(results.overtakes(
+            [*fifo, *requests((7_000, 20_000, 2_000))], 10.0), 1)
 
     def test_a_slow_server_voids_the_cell(self):
         made = Made(ONE, capacity=90.0)
@@ -323,7 +343,8 @@ class Experiments(unittest.TestCase):
         """A cell in which all is well with synq, but for its counters."""
         made = Made(cell, capacity=C / 10)
         end = cell.schedule(made.capacity, True)["end_s"]
-        names = ("queue_refused", "promoted", "withheld", "withheld_expired")
+        names = ("excess_dropped", "queue_refused", "wait_refused", "promoted",
+                 "moved", "withheld", "withheld_expired")
         stats = {"stats": [{"class": c, "counters": dict.fromkeys(names, 1)}
                            for c in ("gold", "normal", "everyone")]}
         for system in cell.systems:
@@ -337,6 +358,12 @@ class Experiments(unittest.TestCase):
         runs = [results.Run(cell, r, made.directory) for r in made.runs]
         if not results.CellResult(cell, runs).claims(e.claims):
             raise AssertionError("nothing is claimed")
+
+    def test_some_systems_are_not_repeated(self):
+        cell = Cell("x", repeats=2, systems=("stock", "rival", "synq"),
+                    once=("rival",))
+        self.assertEqual(cell.in_repeat(1), ["stock", "rival", "synq"])
+        self.assertEqual(cell.in_repeat(2), ["stock", "synq"])
 
     def test_unknown_names_are_refused(self):
         with self.assertRaises(SystemExit):

@@ -61,6 +61,17 @@ class NftLimit(NftRules):
         return {**super().words(), "RATE": rate}
 
 
+class NftHash(NftRules):
+    """Refusal per connection; argument: the part of them that is let in."""
+
+    name = "nft-hash"
+    rules = "nft-hash.nft"
+
+    def words(self):
+        return {**super().words(),
+                "ADMITTED": round(10000 * float(self.argument))}
+
+
 class SecondListener(NftRules):
     """Preferred clients have a listener of their own, which the server polls first."""
 
@@ -88,7 +99,8 @@ class Synq(Stock):
         return json.loads(stats)
 
 
-SYSTEMS = {c.name: c for c in (Stock, NftLimit, SecondListener, Synq)}
+SYSTEMS = {c.name: c for c in (Stock, NftLimit, NftHash, SecondListener,
+                                 Synq)}
 
 
 def make_system(word, capacity, config="two-class.synq"):

@@ -12,6 +12,9 @@
 # which the right value has to be guessed, and a second listener, for which the
 # application has to be changed.
 #
+# nft-hash refuses connections for good, by a hash, and not SYNs; it lets in the part
+# that the server can serve, which nobody knows outside a benchmark.
+#
 # Expected shape.  Stock serves the preferred no better than anybody.  A limit of
 # 1.5 C does not help, one of 0.8 C does, one of 0.2 C leaves the server idle.  The
 # second listener serves all preferred at once and wastes nothing; synq does the
@@ -27,7 +30,12 @@
 #   loop waits out the RTT between two requests.
 # - The real servers have 4 workers of 20 ms; what their code costs lowers C.
 # - With keep-alive and the real servers C is lower; preferred clients offer 0.1 C
-#   there: 1000 of them in a minute.
+#   there, for 1000 of them in a minute, and where clients leave after 1 s.
+# - The rivals that need to know C are not repeated.
+# - A minimum share, 10 %, has a file of its own, and so has the one where nobody is
+#   in the preferred class.
+# - "light" is 100,000 connections to a server with time to spare; all of one class,
+#   since a preferred one is moved if it meets another.
 # - Of preferred clients at 0.01 C only as many come as do in a minute.
 """The overload experiment."""
 
@@ -37,15 +45,22 @@ from experiment import Cell, at_least, at_most
 
 TITLE = "An overloaded server: who gets served, and how much gets done"
 
-BASE = Cell("base", repeats=3, fast=True, systems=(
-    "stock", "nft-limit:0.2", "nft-limit:0.8", "nft-limit:1.5",
-    "second-listener", "synq"))
+MIN_SHARE = "min-share.synq"
+
+RIVALS = ("nft-limit:0.2", "nft-limit:0.8", "nft-limit:1.5", "nft-hash:0.2375")
+BASE = Cell("base", repeats=3, fast=True, once=RIVALS,
+            systems=("stock", *RIVALS, "second-listener", "synq"))
 
 
 def vary(name, fast=False, **factors):
     """The base cell with something else, for stock and synq only."""
-    return replace(BASE, name=name, systems=("stock", "synq"), repeats=1,
-                   fast=fast, **factors)
+    return replace(BASE, **{"name": name, "systems": ("stock", "synq"),
+                            "repeats": 1, "fast": fast, **factors})
+
+
+def flood(name, **factors):
+    """The base cell under a flood of spoofed SYNs, sent by the same machine."""
+    return vary(name, spoofed=10.0, late_ms=20.0, **factors)
 
 
 def real(server, **factors):
@@ -56,21 +71,28 @@ def real(server, **factors):
 
 CELLS = [
     BASE,
+    vary("light", systems=("synq",), ordinary=0.4, workers=3, preferred=0.0,
+         shortest_s=230.0),
     vary("ordinary-0.5", ordinary=0.5),
     vary("ordinary-1.5", ordinary=1.5),
     vary("preferred-1", preferred=0.01),
     vary("preferred-25", preferred=0.25),
     vary("preferred-75", preferred=0.75),
     vary("preferred-150", fast=True, preferred=1.5),
+    vary("preferred-150-min-share", preferred=1.5, config=MIN_SHARE),
     vary("rtt-0", rtt_ms=0.0),
     vary("rtt-200", fast=True, rtt_ms=200.0),
     vary("loss-1", fast=True, loss_percent=1.0),
     vary("backlog-16", fast=True, backlog=16),
     *(vary(f"backlog-{n}", fast=n == 4096, backlog=n, deadline_s=1.0,
-           ramp_s=4.0) for n in (511, 1024, 4096, 65535)),
+           ramp_s=4.0, preferred=0.1) for n in (511, 1024, 4096, 65535)),
     *(vary(f"one-class-{n}", fast=n == 4096, backlog=n, deadline_s=1.0,
            ramp_s=4.0, preferred=0.0, config="one-class.synq")
       for n in (511, 1024, 4096, 65535)),
+    flood("spoofed-10", fast=True),
+    flood("spoofed-10-ordinary-0.5", ordinary=0.5),
+    flood("spoofed-10-preferred", spoofed_in="preferred"),
+    vary("unmatched", preferred=0.0, config="unmatched.synq"),
     vary("server-first", fast=True, banner=True),
     vary("keep-alive", fast=True, requests=3, workers=24, preferred=0.1),
     vary("capacity-steps", steps=(.5, 1, 2, 1, .5, 1, 2, 1, .5, 1)),
@@ -83,7 +105,7 @@ CELLS = [
 
 def claims(view):
     """What is claimed in a cell; view shows it one repeat at a time."""
-    cell, stock, synq = view.cell, view["stock"], view["synq"]
+    cell, stock, synq = view.cell, view.get("stock"), view["synq"]
     overload = cell.ordinary + cell.preferred > 1
     if 0 < cell.preferred < 1:
         yield at_least("preferred served", synq.served("preferred"), .999, "%")
@@ -91,15 +113,34 @@ def claims(view):
     if second:
         yield at_most("preferred p99", synq.request_ms(.99), cell.service_ms
                       + second.request_ms(.99), "ms")
-    yield at_least("whole goodput, against 98 % of stock's", synq.goodput(),
-                   .98 * stock.goodput(), "/s")
+    if stock:
+        yield at_least("whole goodput, against 98 % of stock's",
+                       synq.goodput(), .98 * stock.goodput(), "/s")
     # With long queues stock's goodput is no measure.
     if cell.deadline_s < 5:
         yield at_least("useful goodput, of C", synq.goodput()
                        / view.capacity, .95, "%")
+    if cell.spoofed:
+        possible = min(1, cell.ordinary + cell.preferred) * view.capacity
+        yield at_least("goodput under the flood, of what could be served",
+                       synq.goodput() / possible, .95, "%")
+    if cell.preferred > 1:
+        yield at_most("preferred clients overtaken by their like",
+                      synq.overtakes("preferred"), .001, "%")
+    if cell.config == MIN_SHARE:
+        yield at_least("ordinary clients' min-share", synq.share("ordinary"),
+                       .099, "%")
+        yield at_most("and no more", synq.share("ordinary"), .101, "%")
+    if not overload and not cell.spoofed:
+        yield at_most("refused or withheld", synq.disturbed(), 0)
+        if not cell.preferred:
+            yield at_least("connections", synq.n("ordinary"), 100000)
+            yield at_most("moved", synq.moved(), 0)
     if overload:
-        yield at_most("withheld and expired, of ordinary connections",
-                      synq.expired("normal", "everyone"), .001, "%")
+        yield at_most("withheld, of ordinary connections",
+                      synq.withheld("normal", "everyone"), .001, "%")
+        yield at_most("and expired", synq.expired("normal", "everyone"), .001,
+                      "%")
     adapted = synq.adapt_s()
     if adapted:
         bound = max(2.0, 20 * cell.service_ms / 1e3)
