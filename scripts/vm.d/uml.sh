@@ -7,8 +7,8 @@
 # be lost on its command line, so the guest reads them from a file.
 
 prepare_uml() {
-	uml=$("$SYNQ_TOP/scripts/kernel" uml)
-	release=$("$SYNQ_TOP/scripts/kernel" release uml)
+	uml=$("$SYNQ_TOP/scripts/kernel" image "${plain:-uml}")
+	release=$("$SYNQ_TOP/scripts/kernel" release "${plain:-uml}")
 	accel=host
 	case $stage in *[[:space:]]*) die "the cache's path has a space" ;; esac
 	chmod +x "$stage/guest"
