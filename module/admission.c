@@ -17,10 +17,9 @@
  * class has no limit but the kernel's.
  *
  * A share of what is accepted is worth nothing without slots: for a class with
- * a minimum share that share of the backlog and some slack is kept (who is due
- * waits for those who are there already, and there must be one after him), for
- * every class in weighted order its share.  This comes off the limits of all
- * others.
+ * a minimum share half as much again of the backlog is kept (who is due waits
+ * for those who are there already, and there must be one after him), for every
+ * class in weighted order its share.  This comes off the limits of all others.
  *
  * The last sixteenth below the limit is for final ACKs of SYN cookies: a
  * cookie's connection that is refused has no request in the SYN queue whose
@@ -74,9 +73,7 @@ static u32 kept_for(const struct synq_conf *conf,
 {
 	switch ((enum synq_order)listener->order) {
 	case SYNQ_ORDER_STRICT:
-		return !class->min_share ? 0 :
-		       share_of(backlog, class->min_share, 100) +
-		       2 * synq_slack_least(backlog);
+		return share_of(backlog, 3 * class->min_share, 2 * 100);
 	case SYNQ_ORDER_WEIGHTED:
 		if (!synq_conf_shares(conf, class))
 			break;
