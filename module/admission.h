@@ -29,7 +29,7 @@ struct sock;
  *
  * @flight, @slack, @due_ns and what follows may be read without the lock, and be a
  * little old: on a 32-bit machine @due_ns may even be torn, which advances the
- * slices once too often.
+ * slices once too often, and a slice's number, which misses a class once.
  */
 struct synq_admission {
 	spinlock_t lock;	/* protects next 3 fields */

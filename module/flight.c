@@ -302,14 +302,17 @@ u32 synq_flight_forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued,
 	u64 steps = div64_u64(handshake_ns, slice_ns);
 	u64 rest_ns = handshake_ns - steps * slice_ns;
 	unsigned int age = SYNQ_FLIGHT_WINDOW;
+	u64 in_slice = 0, in_rest = 0;
 
+	if (interval_ns) {
+		in_slice = div64_u64(slice_ns * SYNQ_FLIGHT_ONE, interval_ns);
+		in_rest = div64_u64(rest_ns * SYNQ_FLIGHT_ONE, interval_ns);
+	}
 	while (age--) {
-		if (interval_ns && age <= steps) {
-			u64 ns = age < steps ? slice_ns : rest_ns;
-			u64 leave = div64_u64(ns * SYNQ_FLIGHT_ONE, interval_ns);
-
-			length -= min(length, leave);
-		}
+		if (age < steps)
+			length -= min(length, in_slice);
+		else if (age == steps)
+			length -= min(length, in_rest);
 		length += due[age];
 	}
 	return div_u64(length + SYNQ_FLIGHT_ONE / 2, SYNQ_FLIGHT_ONE);
