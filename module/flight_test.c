@@ -153,6 +153,44 @@ static bool few_dead(void)
 	return true;
 }
 
+static u64 sum_due(u32 times)
+{
+	u64 due[SYNQ_FLIGHT_WINDOW] = { 0 }, sum = 0;
+	unsigned int age;
+
+	synq_flight_due(&twin.flight, synq_flight_ratio(&twin.flight), times,
+			due);
+	for (age = 0; age < SYNQ_FLIGHT_WINDOW; age++)
+		sum += due[age];
+	return sum;
+}
+
+/* The worst case: several times the expectation, but no more than are open. */
+static bool at_worst(void)
+{
+	unsigned int n;
+	u64 once;
+
+	begin(5 * MS);
+	for (n = 0; n < 12; n++)
+		add(0);
+	pass(twin.now + 5000 * MS);
+	for (n = 0; n < 50; n++)
+		add(100 * MS);
+	check(sum_due(1) < 50 * SYNQ_FLIGHT_ONE, "%llu", sum_due(1));
+	check(sum_due(4) == 50 * SYNQ_FLIGHT_ONE, "%llu after 12 dead",
+	      sum_due(4));
+	for (n = 0; n < 200; n++)
+		add(0);
+	pass(twin.now + 5000 * MS);
+	for (n = 0; n < 50; n++)
+		add(100 * MS);
+	once = sum_due(1);
+	check(once && once < 20 * SYNQ_FLIGHT_ONE, "%llu", once);
+	check(sum_due(2) == 2 * once, "%llu, not twice %llu", sum_due(2), once);
+	return true;
+}
+
 static bool idle_for_long(void)
 {
 	begin(5 * MS);
@@ -281,6 +319,7 @@ static const struct tap_case cases[] = {
 	{ "all complete: as many are open as the twin says", all_complete },
 	{ "spoofed SYNs", spoofed },
 	{ "few dead handshakes prove nothing", few_dead },
+	{ "the worst case", at_worst },
 	{ "foresees the queue", foresees },
 	{ "foresees the worst", foresees_the_worst },
 	{ "idle for long", idle_for_long },
