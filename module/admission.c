@@ -19,7 +19,8 @@
  * A share of what is accepted is worth nothing without slots: for a class with
  * a minimum share half as much again of the backlog is kept (who is due waits
  * for those who are there already, and there must be one after him), for every
- * class in weighted order its share.  This comes off the limits of all others.
+ * class in weighted order its share.  Those of them that the class does not use
+ * come off the limits of all others; those that it uses are counted already.
  *
  * The last sixteenth below the limit is for final ACKs of SYN cookies: a
  * cookie's connection that is refused has no request in the SYN queue whose
@@ -85,30 +86,44 @@ static u32 kept_for(const struct synq_conf *conf,
 	return 0;
 }
 
-static u32 kept_for_others(const struct synq_conf *conf,
+/*
+ * Slots that are kept for others than @class and still free; @any: there are such
+ * slots at all.
+ */
+static u32 free_for_others(const struct synq_conf *conf,
 			   const struct synq_listener *listener,
-			   const struct synq_class *class, u32 backlog)
+			   const struct synq_class *class,
+			   const struct synq_acceptq *queue, u32 backlog,
+			   bool *any)
 {
-	u32 kept = 0;
+	u32 left = 0;
 	u8 i;
 
-	for (i = 0; i < conf->n_positions; i++)
-		if (conf->order[i] != class->slot)
-			kept += kept_for(conf, listener,
-					 &conf->class[conf->order[i]],
-					 backlog);
-	return kept;
+	*any = false;
+	for (i = 0; i < conf->n_positions; i++) {
+		u32 kept;
+
+		if (conf->order[i] == class->slot)
+			continue;
+		kept = kept_for(conf, listener, &conf->class[conf->order[i]],
+				backlog);
+		*any |= kept;
+		left += kept - min(kept, synq_acceptq_own(queue, i));
+	}
+	return left;
 }
 
 /* Requests of any class up to which @class may be promoted. */
 static u32 limit_of(const struct synq_conf *conf,
 		    const struct synq_listener *listener,
-		    const struct synq_class *class, u32 backlog)
+		    const struct synq_class *class,
+		    const struct synq_acceptq *queue, u32 backlog)
 {
-	u32 taken = kept_for_others(conf, listener, class, backlog);
+	bool any;
+	u32 taken = free_for_others(conf, listener, class, queue, backlog,
+				    &any);
 
-	if (class->slot == SYNQ_SLOT_LOCAL ||
-	    (!class->reserve_before && !taken))
+	if (class->slot == SYNQ_SLOT_LOCAL || (!class->reserve_before && !any))
 		return NO_LIMIT;
 	/* A reserve is at least one slot. */
 	if (class->reserve_before)
@@ -302,7 +317,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_withheld *withheld)
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
-	u32 limit = limit_of(conf, listener, class, backlog);
+	u32 limit = limit_of(conf, listener, class, queue, backlog);
 	u32 slack = synq_slack(READ_ONCE(admission->slack.more), backlog);
 	struct synq_view view = {
 		.admission = admission,
@@ -451,7 +466,7 @@ bool synq_admission_promote(const struct synq_conf *conf,
 			    enum synq_final final)
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
-	u32 limit = limit_of(conf, listener, class, backlog);
+	u32 limit = limit_of(conf, listener, class, queue, backlog);
 
 	if (limit == NO_LIMIT ||
 	    synq_acceptq_own(queue, class->position) <
