@@ -5,12 +5,13 @@
  * Not if its connection would find no slot: the queue will have reached the
  * limit of the class, or the class its cap.  (Slots that are kept for the class
  * are always there.)  Nor if the gate could be left with more withheld requests
- * than it may have, if many more completed than can be expected.  If it has so
- * many, they come first.
+ * than it may have, if many more completed than can be expected.  While it has so
+ * many, nobody else comes, but for a floor that keeps the server busy until their
+ * clients send again.
  *
  * And not if the connection would wait for too long: the server takes one out
- * every interval, so with N ahead of it the wait is N intervals.  A floor keeps a
- * very slow server busy.
+ * every interval, so with N ahead of it the wait is N intervals.  The same floor
+ * keeps a very slow server busy.
  *
  * That is about a queue that stands.  One that was short a moment ago absorbs a
  * burst, which is what queues are for (Nichols and Jacobson 2012).  The client of
@@ -25,7 +26,7 @@
 
 #include "law.h"
 
-#define FLOOR		3	/* connections ahead that never make a SYN too late */
+#define FLOOR		3	/* connections: so few keep the server busy */
 #define PATIENCE_NS	((u64)NSEC_PER_SEC)
 #define STANDING	8	/* the part of the room that it then never leaves */
 
@@ -38,7 +39,7 @@ static bool is_full(const struct synq_law *law)
 	if (law->queued >= law->limit)
 		return true;
 	if (law->withheld >= law->withheld_max)
-		return (u64)law->most + law->withheld >= law->limit;
+		return law->most >= FLOOR;
 	return law->most >= (u64)law->limit + law->withheld_max - law->withheld;
 }
 

@@ -46,9 +46,9 @@ static bool full(void)
 static bool withheld(void)
 {
 	check(is(with(l.withheld = 31), SYNQ_LAW_ADMIT), "a quarter less one");
-	check(is(with(l.withheld = 32, l.most = 55), SYNQ_LAW_ADMIT),
-	      "a quarter, but there is room for them and one more");
-	check(is(with(l.withheld = 32, l.most = 56), SYNQ_LAW_FULL), "a quarter");
+	check(is(with(l.withheld = 32, l.most = 3), SYNQ_LAW_FULL), "a quarter");
+	check(is(with(l.withheld = 32, l.most = 2), SYNQ_LAW_ADMIT),
+	      "a quarter, but the server would idle");
 	check(is(with(l.most = 119), SYNQ_LAW_ADMIT), "may all come");
 	check(is(with(l.most = 120), SYNQ_LAW_FULL), "one too many if all come");
 	check(is(with(l.most = 109, l.withheld = 10), SYNQ_LAW_ADMIT),

@@ -71,8 +71,8 @@ def real(server, **factors):
 
 CELLS = [
     BASE,
-    vary("light", systems=("synq",), ordinary=0.4, workers=3, preferred=0.0,
-         shortest_s=230.0),
+    vary("light", systems=("synq",), ordinary=0.55, workers=2, preferred=0.0,
+         shortest_s=240.0),
     vary("ordinary-0.5", ordinary=0.5),
     vary("ordinary-1.5", ordinary=1.5),
     vary("preferred-1", preferred=0.01),
