@@ -144,7 +144,7 @@ static u32 limit_without_slack(u32 limit, u32 backlog)
 static u32 limit_at_syn(u32 limit, u32 backlog, u32 slack)
 {
 	limit = limit_without_slack(limit, backlog);
-	return limit == NO_LIMIT ? limit : limit - min(limit / 3, slack);
+	return limit == NO_LIMIT ? limit : limit - min(limit / 2, slack);
 }
 
 static u32 kept_at_syn(u32 kept, u32 slack)

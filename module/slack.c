@@ -9,7 +9,7 @@
  * since what was begun before is not its fault; each connection that had not to
  * wait takes back a two-thousandth of a step.  So about one in 2000 waits, unless
  * that would want more than a quarter of the backlog beyond the least slack, or (in
- * admission.c) a third of the limit.
+ * admission.c) half of the limit.
  *
  * It does not decide anything, read a clock or lock.  Pure.
  */
