@@ -208,11 +208,15 @@ class Judging(unittest.TestCase):
                                     first, "ok")
                     for due, connect, first in lines]
 
+        self.assertEqual(results.overtakes([], 10.0), 0)
         fifo = requests((0, 20_000, 30_000), (5_000, 19_000, 35_000),
-                        (6_000, 20_000, 44_000))
+                        (20_000, 20_000, 44_000), (40_000, 20_000, 80_000))
         self.assertEqual(results.overtakes(fifo, 10.0), 0)
-        self.assertEqual(results.overtakes(
-            [*fifo, *requests((7_000, 20_000, 2_000))], 10.0), 1)
+        together = requests((45_000, 24_000, 60_000))
+        self.assertEqual(results.overtakes([*fifo, *together], 10.0), 0)
+        for first, found in (55_000, 0), (45_000, 1):
+            later = requests((60_000, 20_000, first))
+            self.assertEqual(results.overtakes([*fifo, *later], 10.0), found)
 
     def test_a_slow_server_voids_the_cell(self):
         made = Made(ONE, capacity=90.0)

@@ -34,6 +34,8 @@
 # - The rivals that need to know C are not repeated.
 # - A minimum share, 10 %, has a file of its own, and so has the one where nobody is
 #   in the preferred class.
+# - A minimum share counts once the queue before it has grown to its length: who is
+#   due waits for those who are there, so while that grows the share is less.
 # - "light" is 100,000 connections to a server with time to spare; all of one class,
 #   since a preferred one is moved if it meets another.
 # - Of preferred clients at 0.01 C only as many come as do in a minute.
@@ -79,7 +81,8 @@ CELLS = [
     vary("preferred-25", preferred=0.25),
     vary("preferred-75", preferred=0.75),
     vary("preferred-150", fast=True, preferred=1.5),
-    vary("preferred-150-min-share", preferred=1.5, config=MIN_SHARE),
+    vary("preferred-150-min-share", preferred=1.5, config=MIN_SHARE,
+         settle_s=2.5, shortest_s=20.0),
     vary("rtt-0", rtt_ms=0.0),
     vary("rtt-200", fast=True, rtt_ms=200.0),
     vary("loss-1", fast=True, loss_percent=1.0),
