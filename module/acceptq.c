@@ -164,6 +164,7 @@ static void begin(struct run *run, const struct synq_conf *conf,
 	u16 heaviest = 1;
 	u8 p;
 
+	synq_acceptq_forget(queue, run->port, SYNQ_COUNT_REPLACED);
 	memset_startat(queue, 0, id);
 	queue->id = synq_tag_new_id();
 	queue->generation = conf->generation;
@@ -475,10 +476,12 @@ out:
  * @port: where to count
  *
  * Context: as for synq_acceptq_place()
+ * Return: false if some are queued, so that there will be more to count
  */
-void synq_acceptq_settle(struct sock *sk, struct synq_acceptq *queue,
+bool synq_acceptq_settle(struct sock *sk, struct synq_acceptq *queue,
 			 struct synq_port *port)
 {
+	bool settled = true;
 	struct run run = {
 		.q = &inet_csk(sk)->icsk_accept_queue,
 		.queue = queue,
@@ -490,6 +493,8 @@ void synq_acceptq_settle(struct sock *sk, struct synq_acceptq *queue,
 		run.now_ns = ktime_get_ns();
 		void_tails(&run);
 		settle(&run, sk);
+		settled = synq_acceptq_is_settled(queue);
 	}
 	spin_unlock_bh(&run.q->rskq_lock);
+	return settled;
 }

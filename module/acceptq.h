@@ -115,7 +115,7 @@ static inline u8 synq_acceptq_member(const struct synq_acceptq *queue, u32 low)
 bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
 			const struct synq_conf *conf,
 			const struct synq_listener *listener);
-void synq_acceptq_settle(struct sock *sk, struct synq_acceptq *queue,
+bool synq_acceptq_settle(struct sock *sk, struct synq_acceptq *queue,
 			 struct synq_port *port);
 
 /* account.c */
@@ -126,5 +126,8 @@ u32 synq_acceptq_queued(const struct synq_acceptq *queue, u8 slot);
 bool synq_acceptq_would_move(const struct synq_acceptq *queue, u8 position);
 void synq_acceptq_leave(struct synq_acceptq *queue, struct synq_port *port,
 			bool any, u32 head, s64 placed, u64 now_ns);
+bool synq_acceptq_is_settled(const struct synq_acceptq *queue);
+void synq_acceptq_forget(struct synq_acceptq *queue, struct synq_port *port,
+			 enum synq_counter counter);
 
 #endif /* _SYNQ_ACCEPTQ_H */

@@ -78,6 +78,29 @@ static void unpin(struct synq_record *record)
 }
 
 /*
+ * Nothing tells us that a connection was accepted, nor that a listener was closed:
+ * as long as some are queued, look every second, so that only of the last one
+ * before a listener was closed it is unknown who was accepted.
+ *
+ * If the work is pending it has yet to take the rskq_lock that our caller has
+ * released, and so will see what was placed.
+ */
+static void settle_later(struct synq_net *sn)
+{
+	if (!delayed_work_pending(&sn->settle_work))
+		schedule_delayed_work(&sn->settle_work, HZ);
+}
+
+static void settle(struct work_struct *work)
+{
+	struct synq_net *sn = container_of(to_delayed_work(work),
+					   struct synq_net, settle_work);
+
+	if (!synq_record_settle(sn))
+		settle_later(sn);
+}
+
+/*
  * Called for a listener after every append to its accept queue; for a socket
  * that listened once, too, and then only chains.
  */
@@ -91,8 +114,10 @@ static void synq_data_ready(struct sock *sk)
 	/* By rules 2 and 3 there is one. */
 	if (!WARN_ON_ONCE(!record)) {
 		conf = synq_record_conf(record);
-		if (conf)
+		if (conf) {
 			synq_record_place(record, conf);
+			settle_later(record->sn);
+		}
 		if (READ_ONCE(sk->sk_data_ready) != synq_data_ready &&
 		    !READ_ONCE(record->leaving))
 			pin(record);
@@ -108,8 +133,11 @@ static void synq_destruct(struct sock *sk)
 
 	spin_lock_bh(&synq_record_lock);
 	record = synq_record_find(sk);
-	if (record)
+	if (record) {
+		synq_acceptq_forget(&record->acceptq, record->counters,
+				    SYNQ_COUNT_CLOSED);
 		synq_record_unhash(record);
+	}
 	spin_unlock_bh(&synq_record_lock);
 
 	/* Rule 1: a child that failed. */
@@ -321,6 +349,7 @@ static void attach(struct work_struct *work)
 		synq_record_sort(sk[i]);
 	}
 	mutex_unlock(&attach_mutex);
+	settle_later(sn);
 	for (i = 0; i < n; i++)
 		sock_put(sk[i]);
 }
@@ -467,6 +496,8 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 		while (change->conf && !READ_ONCE(change->sn->bypass) &&
 		       sort_some(change->sn, change->conf))
 			cond_resched();
+		if (change->conf)
+			settle_later(change->sn);
 		break;
 	}
 	return NOTIFY_DONE;
@@ -483,12 +514,13 @@ static struct notifier_block conf_nb = { .notifier_call = on_conf };
 void synq_listener_net_init(struct synq_net *sn)
 {
 	INIT_WORK(&sn->attach_work, attach);
+	INIT_DELAYED_WORK(&sn->settle_work, settle);
 }
 
 /**
  * synq_listener_net_exit() - a network namespace goes away
  * @sn: its state; no hook runs any more and the configuration is gone, so
- *	that the worker attaches to nothing
+ *	that the worker attaches to nothing, and nobody asks for the account
  *
  * Context: process
  */
@@ -498,6 +530,7 @@ void synq_listener_net_exit(struct synq_net *sn)
 	unsigned int n;
 
 	cancel_work_sync(&sn->attach_work);
+	cancel_delayed_work_sync(&sn->settle_work);
 	n = synq_record_wanted(sn, sk);
 	while (n--)
 		sock_put(sk[n]);

@@ -184,18 +184,22 @@ void synq_record_sort(const struct sock *sk)
  * @sn: network namespace
  *
  * Context: process
+ * Return: false if connections are queued, so that there will be more to count
  */
-void synq_record_settle(const struct synq_net *sn)
+bool synq_record_settle(const struct synq_net *sn)
 {
 	struct synq_record *record;
+	bool settled = true;
 	int bucket;
 
 	spin_lock_bh(&synq_record_lock);
 	hash_for_each(synq_records, bucket, record, node)
 		if (record->sn == sn)
-			synq_acceptq_settle(record->sk, &record->acceptq,
-					    record->counters);
+			settled &= synq_acceptq_settle(record->sk,
+						       &record->acceptq,
+						       record->counters);
 	spin_unlock_bh(&synq_record_lock);
+	return settled;
 }
 
 /**

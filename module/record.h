@@ -74,7 +74,7 @@ const struct synq_conf *synq_record_conf(const struct synq_record *record);
 bool synq_record_place(struct synq_record *record,
 		       const struct synq_conf *conf);
 void synq_record_sort(const struct sock *sk);
-void synq_record_settle(const struct synq_net *sn);
+bool synq_record_settle(const struct synq_net *sn);
 
 /**
  * synq_record_listener() - the configured listener, as it is for a socket

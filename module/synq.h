@@ -61,7 +61,8 @@ enum synq_verdict {
  *
  * The meaning of each is in Documentation/netlink/specs/synq.yaml, attribute
  * set "counters".  SYNQ_COUNT_SEEN is the sum of admitted, excess and refused,
- * one for each verdict.
+ * one for each verdict.  SYNQ_COUNT_PLACED is the sum of accepted, closed,
+ * replaced, and what is queued.
  */
 enum synq_counter {
 	SYNQ_COUNT_SEEN,
@@ -85,6 +86,8 @@ enum synq_counter {
 	SYNQ_COUNT_WOULD_REFUSE,
 	SYNQ_COUNT_WOULD_WITHHOLD,
 	SYNQ_COUNT_WOULD_MOVE,
+	SYNQ_COUNT_CLOSED,
+	SYNQ_COUNT_REPLACED,
 	SYNQ_COUNT_WAITED,	/* up to 1 ms, 4 ms, 16 ms ... */
 	SYNQ_COUNT_WAITED_LONGER = SYNQ_COUNT_WAITED + 7,
 	SYNQ_COUNTERS
@@ -127,6 +130,7 @@ struct synq_net {
 	unsigned int n_wanted;
 	struct sock *wanted[SYNQ_WANTED_MAX];	/* each with a reference */
 	struct work_struct attach_work;	/* set up by listener.c */
+	struct delayed_work settle_work;	/* likewise */
 };
 
 struct synq_net *synq_net(const struct net *net);	/* main.c */

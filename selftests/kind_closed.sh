@@ -3,13 +3,15 @@
 #
 # A listener that is closed with a full queue, also while connections come and while
 # the module goes: its clients are reset as by the stock kernel, and nothing stays.
+# Whatever was placed is counted: as accepted, queued, closed, or placed once more.
 #
 # Would miss its mark if: a record outlived its socket, a request were lost from the
-# chain that the kernel frees, or the module went before a destructor.
+# chain that the kernel frees, the module went before a destructor, or what was queued
+# or accepted last went from the account with the listener.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
-plan 7
+plan 14
 
 FULL=400 ROUNDS=8
 
@@ -20,6 +22,23 @@ fill() {
 	[ "$1" = stock ] || manage
 	client "$TMP/c" -n $FULL -c 20 -s 10.1.0.1 -S 200 -w 20000 $V4 $PORT
 	must_come 30 has "$TMP/c" ^acked $FULL
+}
+
+# account: what became of the placed
+account() {
+	totals accepted queued closed replaced
+}
+
+account_is() {
+	[ "$(account)" = "$1" ]
+}
+
+# account_closes: each of the placed is there once
+account_closes() {
+	# shellcheck disable=SC2046
+	set -- $(totals placed accepted queued closed replaced)
+	note "placed $1, accepted $2, queued $3, closed $4, replaced $5"
+	[ "$1" -gt 0 ] && [ "$1" = $(($2 + $3 + $4 + $5)) ]
 }
 
 queue_over() {
@@ -40,9 +59,39 @@ load_synq
 three_classes | apply
 fill synq
 is "all were promoted and placed" "$(totals promoted placed)" "$FULL $FULL"
+is "and are queued" "$(account)" "0 $FULL 0 0"
 stop "$held"
 all_reset "closed"
 check "closed: no socket is left" wait_for 10 conf_counter_is sockets 0
+is "closed: all are counted" "$(account)" "0 0 $FULL 0"
+
+# Another configuration places anew what it finds queued.
+fill synq
+three_classes | sed 's/priority 3/priority 4/' | apply
+is "another configuration: placed once more" "$(account)" \
+	"0 $FULL $FULL $FULL"
+stop "$held"
+must_come 20 has "$TMP/c" ^done
+check "and closed" wait_for 10 account_is "0 0 $((2 * FULL)) $FULL"
+
+# All are accepted, nobody comes any more and nobody asks; then it is closed.
+server "$TMP/server" $PORT
+manage
+"$PEER" client -N "$CLI" -n 20 -c 20 -s 10.1.0.1 -S 20 -w 20000 $V4 $PORT >"$TMP/c"
+sleep 2	# to ask would be to bring the account up to date
+stop "$LAST"
+must_come 10 sockets_are 0
+is "accepted long before: not closed" "$(account)" "20 0 $((2 * FULL)) $FULL"
+
+# Closed while some are accepted.
+server "$TMP/server" -t 10 $PORT
+held=$LAST
+manage
+client "$TMP/c" -n 200 -c 50 -s 10.1.0.1 -S 200 -w 20000 $V4 $PORT
+must_come 10 has "$TMP/server" ^accept 20
+stop "$held"
+must_come 10 sockets_are 0
+check "closed while it accepts: the account closes" account_closes
 
 # Close and unloading at once.
 fill synq
@@ -63,5 +112,6 @@ for ((i = 0; i < ROUNDS; i++)); do
 	wait_for 10 sockets_are 0 && gone=$((gone + 1))
 done
 is "closed while connections come: none is left" $gone $ROUNDS
+check "and the account closes" account_closes
 touch "$TMP/done"
 must_come 20 has "$TMP/hammer" '^hammer '

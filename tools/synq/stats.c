@@ -45,6 +45,8 @@ static const struct counter {
 	{ SYNQ_A_COUNTERS_PLACED, "placed", "PLACED" },
 	{ SYNQ_A_COUNTERS_MOVED, "moved", "MOVED" },
 	{ SYNQ_A_COUNTERS_ACCEPTED, "accepted", "ACCEPTED" },
+	{ SYNQ_A_COUNTERS_CLOSED, "closed", "CLOSED" },
+	{ SYNQ_A_COUNTERS_REPLACED, "replaced", "REPLACED" },
 	{ SYNQ_A_COUNTERS_QUEUED, "queued", "QUEUED" },
 	{ SYNQ_A_COUNTERS_SHARED, "shared", "SHARED" },
 	{ SYNQ_A_COUNTERS_WOULD_REFUSE, "would_refuse", "WOULD-REFUSE" },
