@@ -303,6 +303,7 @@ static void foresee(struct synq_law *law, const struct synq_view *view)
  * @sk: listener
  * @queue: its accept queue
  * @withheld: its account of withheld requests
+ * @refused_ms: since this SYN was refused last; 0: it never was
  *
  * Context: any
  * Return: SYNQ_VERDICT_ADMIT, SYNQ_VERDICT_QUEUE_REFUSE or
@@ -314,7 +315,8 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_class *class,
 				     const struct sock *sk,
 				     const struct synq_acceptq *queue,
-				     const struct synq_withheld *withheld)
+				     const struct synq_withheld *withheld,
+				     u32 refused_ms)
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
 	u32 limit = limit_of(conf, listener, class, queue, backlog);
@@ -341,6 +343,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 		.ahead = view.ahead,
 		.low = min(view.queued, READ_ONCE(queue->drain.low)),
 		.interval_ns = READ_ONCE(queue->drain.interval_ns),
+		.refused_ns = (u64)refused_ms * NSEC_PER_MSEC,
 	};
 	enum synq_law_answer answer;
 

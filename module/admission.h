@@ -64,7 +64,8 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_class *class,
 				     const struct sock *sk,
 				     const struct synq_acceptq *queue,
-				     const struct synq_withheld *withheld);
+				     const struct synq_withheld *withheld,
+				     u32 refused_ms);
 void synq_admission_begin(struct synq_admission *admission,
 			  const struct synq_class *class);
 void synq_admission_complete(struct synq_admission *admission,

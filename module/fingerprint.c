@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Was this seen in the last SYNQ_FINGERPRINT_MS?  The table is of fixed size,
- * whatever comes: the low bits of a keyed hash choose a set, the high 32 are
+ * Was this seen in the last SYNQ_FINGERPRINT_MS, and when?  The table is of fixed
+ * size, whatever comes: the low bits of a keyed hash choose a set, the high 32 are
  * kept, and the oldest of a set gives way.  So it answers "no" for what it had
  * to forget, and "yes" for what it never saw once in 2^31 questions.
  *
@@ -9,7 +9,8 @@
  * 64-bit word that is read and written as a whole.  Two CPUs that note in one
  * set at the same instant may choose the same way, and the first is forgotten.
  * On a 32-bit machine a word may be torn: a fingerprint with another's time.
- * Either way a retry is taken for a first try, or the reverse, in a statistic.
+ * Either way a retry is taken for a first try, or the reverse: in a statistic, and
+ * when law.c asks how soon a client would come back.
  *
  * The clock is an argument; it wraps in 50 days, and what old entries it would
  * then make young must have the fingerprint, too.
@@ -35,28 +36,32 @@ static u32 age_of(u64 word, u32 now_ms)
 }
 
 /**
- * synq_fingerprint_known() - was this noted lately?
+ * synq_fingerprint_age() - when was this noted last?
  * @table: the table
  * @hash: of what is asked for
  * @now_ms: clock, wraps
  *
  * Context: any
- * Return: true if so, and it was not pushed out since
+ * Return: so many ms ago, up to SYNQ_FINGERPRINT_MS; -1 if not lately, or if it
+ * was pushed out since
  */
-bool synq_fingerprint_known(const struct synq_fingerprints *table, u64 hash,
-			    u32 now_ms)
+int synq_fingerprint_age(const struct synq_fingerprints *table, u64 hash,
+			 u32 now_ms)
 {
 	const u64 *set = table->way[hash % SYNQ_FINGERPRINT_SETS];
 	unsigned int i;
+	u32 age;
 
 	for (i = 0; i < SYNQ_FINGERPRINT_WAYS; i++) {
 		/* Pairs with WRITE_ONCE in synq_fingerprint_note(). */
 		u64 word = READ_ONCE(set[i]);
 
-		if (is_same(word, hash))
-			return age_of(word, now_ms) <= SYNQ_FINGERPRINT_MS;
+		if (!is_same(word, hash))
+			continue;
+		age = age_of(word, now_ms);
+		return age <= SYNQ_FINGERPRINT_MS ? (int)age : -1;
 	}
-	return false;
+	return -1;
 }
 
 /**

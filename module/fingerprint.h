@@ -21,8 +21,8 @@ struct synq_fingerprints {
 	u64 way[SYNQ_FINGERPRINT_SETS][SYNQ_FINGERPRINT_WAYS];
 };
 
-bool synq_fingerprint_known(const struct synq_fingerprints *table, u64 hash,
-			    u32 now_ms);
+int synq_fingerprint_age(const struct synq_fingerprints *table, u64 hash,
+			 u32 now_ms);
 void synq_fingerprint_note(struct synq_fingerprints *table, u64 hash,
 			   u32 now_ms);
 

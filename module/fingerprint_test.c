@@ -31,7 +31,7 @@ static void begin(void)
 
 static bool known(u64 hash, u32 ms)
 {
-	return synq_fingerprint_known(&table, hash, ms);
+	return synq_fingerprint_age(&table, hash, ms) >= 0;
 }
 
 static void note(u64 hash, u32 ms)
@@ -82,6 +82,8 @@ static bool remembers(void)
 	check(!known(hash ^ 1, 1000), "another set");
 	note(hash, 30000);
 	check(known(hash, 30000 + SYNQ_FINGERPRINT_MS), "noted again");
+	check(synq_fingerprint_age(&table, hash, 30000) == 0, "just now");
+	check(synq_fingerprint_age(&table, hash, 32000) == 2000, "2 s ago");
 	return true;
 }
 

@@ -16,7 +16,11 @@
  * That is about a queue that stands.  One that was short a moment ago absorbs a
  * burst, which is what queues are for (Nichols and Jacobson 2012).  The client of
  * a refused SYN comes back after a second (RFC 6298), so nobody gains by refusing
- * who would be served within that time.
+ * who would be served within that time.  Nor who would be served before it comes
+ * back, when it has come back already: then it waits for at least as long as it did
+ * before, since the time between two tries never shrinks, and doubles later.  What is
+ * left of a crowd would leave the server idle between its tries otherwise.  But one
+ * that comes meanwhile shall not have to wait for very long.
  *
  * The law is the same for the kernel and for bench/admission_sim.c.  Pure.
  */
@@ -28,6 +32,7 @@
 
 #define FLOOR		3	/* connections: so few keep the server busy */
 #define PATIENCE_NS	((u64)NSEC_PER_SEC)
+#define PATIENCE_MAX_NS	(4 * PATIENCE_NS)
 #define STANDING	8	/* the part of the room that it then never leaves */
 
 static bool is_full(const struct synq_law *law)
@@ -48,6 +53,11 @@ static u64 room(const struct synq_law *law, u64 wait_ns)
 	return max_t(u64, div64_u64(wait_ns, law->interval_ns), FLOOR);
 }
 
+static u64 patience(const struct synq_law *law)
+{
+	return clamp_t(u64, law->refused_ns, PATIENCE_NS, PATIENCE_MAX_NS);
+}
+
 static bool is_late(const struct synq_law *law)
 {
 	u64 wait_ns = law->max_wait_ns;
@@ -55,7 +65,7 @@ static bool is_late(const struct synq_law *law)
 	if (!wait_ns || !law->interval_ns)
 		return false;
 	if (STANDING * (u64)law->low < room(law, wait_ns))
-		wait_ns = max(wait_ns, PATIENCE_NS);
+		wait_ns = max(wait_ns, patience(law));
 	return law->ahead >= room(law, wait_ns);
 }
 

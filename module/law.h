@@ -22,6 +22,7 @@
  * @low: least number of connections of any class queued lately
  * @max_wait_ns: longest acceptable wait in a queue that stands; 0: any
  * @interval_ns: from one departure to the next; 0: nobody knows
+ * @refused_ns: since the SYN was refused last; 0: it never was
  */
 struct synq_law {
 	u32 limit;
@@ -36,6 +37,7 @@ struct synq_law {
 	u32 low;
 	u64 max_wait_ns;
 	u64 interval_ns;
+	u64 refused_ns;
 };
 
 /**

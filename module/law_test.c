@@ -101,6 +101,16 @@ static bool bursts(void)
 		 SYNQ_LAW_ADMIT), "unless it may wait for longer anyway");
 	check(is(with(l.low = 0, l.ahead = 3, l.interval_ns = 4000 * MS),
 		 SYNQ_LAW_LATE), "the floor is the same");
+	check(is(with(l.low = 3, l.ahead = 100, l.refused_ns = 900 * MS),
+		 SYNQ_LAW_LATE), "who was refused lately comes back soon");
+	check(is(with(l.low = 3, l.ahead = 199, l.refused_ns = 2000 * MS),
+		 SYNQ_LAW_ADMIT), "who was refused long ago comes back late");
+	check(is(with(l.low = 3, l.ahead = 200, l.refused_ns = 2000 * MS),
+		 SYNQ_LAW_LATE), "but gets no more time than that");
+	check(is(with(l.low = 3, l.ahead = 400, l.refused_ns = 16000 * MS),
+		 SYNQ_LAW_LATE), "and 4 s at most");
+	check(is(with(l.low = 4, l.ahead = 30, l.refused_ns = 2000 * MS),
+		 SYNQ_LAW_LATE), "in a queue that stands it waits like all");
 	return true;
 }
 

@@ -109,14 +109,18 @@ static u64 hash_of(const struct synq_refusals *refusals,
 bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn)
 {
 	const struct synq_refusals *refusals = rcu_dereference(sn->refusals);
+	int age;
 
 	if (!refusals)
 		return false;
 	syn->hash = hash_of(refusals, syn);
-	syn->is_retry = synq_fingerprint_known(&refusals->fingerprints,
-					       syn->hash,
-					       to_ms(ktime_get_ns()));
-	return syn->is_retry;
+	age = synq_fingerprint_age(&refusals->fingerprints, syn->hash,
+				   to_ms(ktime_get_ns()));
+	if (age < 0)
+		return false;
+	syn->is_retry = true;
+	syn->refused_ms = age;
+	return true;
 }
 
 static bool is_refusal(enum synq_verdict verdict, u8 *reason)

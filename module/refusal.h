@@ -17,6 +17,7 @@
  * @seq: its sequence number
  * @hash: of all these, set by synq_refusal_find()
  * @is_retry: it was refused before, set by synq_refusal_find()
+ * @refused_ms: since then, likewise
  */
 struct synq_refusal_syn {
 	const void *saddr;
@@ -27,6 +28,7 @@ struct synq_refusal_syn {
 	__be32 seq;
 	u64 hash;
 	bool is_retry;
+	u32 refused_ms;
 };
 
 /**

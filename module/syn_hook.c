@@ -148,7 +148,7 @@ static enum synq_verdict decide(struct synq_net *sn,
 				const struct synq_listener *listener,
 				const struct synq_class *class,
 				const struct sock *sk,
-				struct synq_record *record)
+				struct synq_record *record, u32 refused_ms)
 {
 	struct synq_listener own;
 
@@ -162,7 +162,8 @@ static enum synq_verdict decide(struct synq_net *sn,
 		return SYNQ_VERDICT_ADMIT;
 	own = synq_record_listener(record, listener);
 	return synq_admission_syn(&record->admission, conf, &own, class, sk,
-				  &record->acceptq, &record->withheld);
+				  &record->acceptq, &record->withheld,
+				  refused_ms);
 }
 
 /* What would have been done, and is not ("enforce off"). */
@@ -271,7 +272,7 @@ static unsigned int judge(struct synq_net *sn, const struct synq_conf *conf,
 	synq_count(port, class->slot, SYNQ_COUNT_SEEN);
 	if (synq_refusal_find(sn, &syn))
 		synq_count(port, class->slot, SYNQ_COUNT_RETRIES);
-	verdict = decide(sn, conf, listener, class, sk, record);
+	verdict = decide(sn, conf, listener, class, sk, record, syn.refused_ms);
 	observes = synq_conf_observes(conf, listener, class);
 	synq_refusal_note(sn, &syn, port, class, verdict, observes);
 	if (observes)

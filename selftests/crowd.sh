@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A crowd that comes all at once, twelve seconds of work for the server.  Whoever is
+# refused comes again at 1, 2, 3, 4 and 5 s, and then in ever longer pauses: at 7, 11,
+# 19 and 35 s.  All are served, the last by those who come at 11 s, and the server is
+# not left idle until they come at 35.
+#
+# Would miss its mark if: connections were lost, or no more were let in at a late try
+# than can be served in the second that lies between early ones.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+plan 5
+
+SERVICE=100 CROWD=120	# ms, clients
+
+load_synq
+apply <<-EOT
+	class add gold priority 0
+	class add bulk priority 6 default max-wait 200ms
+	match add source 10.1.0.0/16 class gold
+	listener add port $PORT
+EOT
+server "$TMP/server" -b 1024 -t $SERVICE $PORT
+manage
+client "$TMP/crowd" -n $CROWD -c $CROWD -s 10.3.1.1 -S 250 -w 60000 $V4 $PORT
+must_come 70 has "$TMP/crowd" ^done
+is "all are answered" "$(field "$TMP/crowd" answered)" $CROWD
+is "in one try, once let in" "$(counter bulk promoted)" $CROWD
+slowest=$(awk '$1 == "answered" { print $3 }' "$TMP/crowd" | sort -n | tail -n 1)
+within "the slowest, ms" "$slowest" $((SERVICE * CROWD * 2 / 3)) 28000
+within "refused at first, not for ever" "$(counter bulk retries)" $CROWD \
+	$((8 * CROWD))
+is "nobody is withheld" "$(counter bulk withheld)" 0
