@@ -80,6 +80,7 @@ struct client {
 	double born;
 	bool preferred;
 	double synced;		/* when the SYN was let through */
+	double refused;		/* when it was last not, 0: never */
 	double hash;		/* 0..1 */
 };
 
@@ -264,6 +265,8 @@ static bool admit(struct run *r, const struct client *c)
 	law.withheld_max = r->s->backlog / 4 ? r->s->backlog / 4 : 1;
 	law.max_wait_ns = 1e9 * r->s->max_wait;
 	law.interval_ns = r->drain.interval_ns;
+	if (c && c->refused)
+		law.refused_ns = 1e9 * (r->now - c->refused);
 	return synq_law(&law) == SYNQ_LAW_ADMIT;
 }
 
@@ -338,6 +341,7 @@ static void syn(struct run *r, const struct event *e)
 		at(r, r->now + rtt, ACK, e->client, 0);
 		return;
 	}
+	c->refused = r->now;
 	r->refused++;
 	r->late_refused += is_settled(r);
 	if (e->n + 1 < ARRAY_SIZE(again))
