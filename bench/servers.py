@@ -183,10 +183,10 @@ class ApachePrefork(Server):
         return ["apache2", "-f", conf, "-DFOREGROUND"]
 
 
-# The service time is the wait for content that never comes before the answer.
 HAPROXY_CONF = """\
 global
     nbthread 1
+    lua-load {tmp}/wait.lua
     maxconn 1000
 defaults
     mode http
@@ -196,9 +196,15 @@ frontend page
     maxconn {workers}
     backlog {backlog}
     option httpclose
-    tcp-request inspect-delay {us}us
-    tcp-request content accept if WAIT_END
+    http-request lua.wait
     http-request return status 200 content-type text/plain string "{body}"
+"""
+
+
+HAPROXY_LUA = """\
+core.register_action("wait", {{"http-req"}}, function(txn)
+    core.msleep({ms})
+end, 0)
 """
 
 
@@ -208,10 +214,12 @@ class HAProxy(Server):
     name = "haproxy-maxconn"
 
     def prepare(self):
+        (self.tmp / "wait.lua").write_text(
+            HAPROXY_LUA.format(ms=round(self.service.ms)))
         conf = self.tmp / "haproxy.cfg"
         conf.write_text(HAPROXY_CONF.format(
-            port=PORT, workers=self.service.workers, body="x" * 1024,
-            backlog=self.service.backlog, us=round(1e3 * self.service.ms)))
+            tmp=self.tmp, port=PORT, workers=self.service.workers,
+            body="x" * 1024, backlog=self.service.backlog))
         return ["haproxy", "-db", "-f", conf]
 
 
