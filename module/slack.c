@@ -7,7 +7,7 @@
  * How much is needed is found out.  Whenever a connection had to wait at the gate
  * the slack grows by a step, but only once in the time that a handshake takes,
  * since what was begun before is not its fault; each connection that had not to
- * wait takes back a two-thousandth of a step.  So about one in 2000 waits, unless
+ * wait takes back an eight-thousandth of a step.  So about one in 8000 waits, unless
  * that would want more than a quarter of the backlog beyond the least slack, or (in
  * admission.c) half of the limit.
  *

@@ -7,7 +7,7 @@
 
 #include <linux/types.h>
 
-#define SYNQ_SLACK_ONE	2048	/* fractional part of a slot */
+#define SYNQ_SLACK_ONE	8192	/* fractional part of a slot */
 
 /**
  * struct synq_slack - of one listener; all zero at first
