@@ -140,6 +140,22 @@ static u32 limit_without_slack(u32 limit, u32 backlog)
 	return limit > COOKIE_SLACK(backlog) ? limit - COOKIE_SLACK(backlog) : 1;
 }
 
+/*
+ * The kernel drops the final ACK that finds a full queue, and the client's data
+ * brings it back some time: too late for its turn.  So the first class is refused
+ * at the SYN in time, if the server is known to be that busy, but never where there
+ * is a slot in its reserve.  No departure is foreseen for it: there is nobody whom
+ * its slots could be left to.
+ */
+static void limit_first(struct synq_law *law, const struct synq_class *class,
+			u32 backlog)
+{
+	if (class->slot == SYNQ_SLOT_LOCAL || !law->interval_ns)
+		return;
+	law->limit = backlog + 1;
+	law->kept = max(law->kept, share_of(backlog, class->reserve_effective, 100));
+}
+
 /* At the SYN: no forecast is exact, and the gate shall have little to do. */
 static u32 limit_at_syn(u32 limit, u32 backlog, u32 slack)
 {
@@ -246,8 +262,8 @@ static void add_all(struct synq_law *law, const struct synq_view *view)
 	for (i = 0; i < view->conf->n_positions; i++) {
 		u8 slot = view->conf->order[i];
 		u32 open = READ_ONCE(view->admission->open[slot]);
-		u32 expected = (u64)open * ratio_of(view, slot) /
-			       SYNQ_FLIGHT_ONE;
+		u32 expected = div_u64((u64)open * ratio_of(view, slot) +
+				       SYNQ_FLIGHT_ONE - 1, SYNQ_FLIGHT_ONE);
 
 		law->queued += expected;
 		law->most += open;
@@ -347,7 +363,9 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 	};
 	enum synq_law_answer answer;
 
-	if (limit != NO_LIMIT) {
+	if (limit == NO_LIMIT) {
+		limit_first(&law, class, backlog);
+	} else {
 		law.withheld = min_t(u32, READ_ONCE(withheld->total),
 				     max(inet_csk_reqsk_queue_len(sk), 0));
 		law.withheld_max = QUARTER(backlog);
@@ -358,7 +376,8 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 	advance(admission, ktime_get_ns());
 	add_all(&law, &view);
 	answer = synq_law(&law);
-	if (answer != SYNQ_LAW_ADMIT) {
+	if (answer == SYNQ_LAW_LATE ||
+	    (answer == SYNQ_LAW_FULL && limit != NO_LIMIT)) {
 		foresee(&law, &view);
 		answer = synq_law(&law);
 	}
