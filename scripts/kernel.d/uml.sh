@@ -6,7 +6,7 @@
 # configuration and patch.
 
 UML_SOURCE=6.12
-UML_PATCH=$SYNQ_TOP/scripts/uml-xstate.patch
+UML_PATCHES=("$SYNQ_TOP"/scripts/uml-*.patch)
 
 # uml_config VER: what is not in the configuration is off.
 uml_config() {
@@ -25,7 +25,7 @@ uml_key() {
 		cat "$SYNQ_CACHE/src/linux-source-$UML_SOURCE.version"
 		gcc --version | sed -n 1p
 		uml_config "$1"
-		cat "$UML_PATCH"
+		cat "${UML_PATCHES[@]}"
 	} | hash_of
 }
 
@@ -55,16 +55,17 @@ fetch_uml() (
 )
 
 # The source tree is shared with everybody who only reads it, so it is patched
-# once, and anew when the patch changes.
+# once, and anew when a patch changes.  No two patches are about the same file.
 uml_patch_source() {
 	local src=$SYNQ_CACHE/src/linux-source-$UML_SOURCE
-	cmp -s "$UML_PATCH" "$src.patch" && return
+	cat "${UML_PATCHES[@]}" >"$scratch/patch"
+	cmp -s "$scratch/patch" "$src.patch" && return
 	if [ -e "$src.patch" ]; then
 		patch -s -R -d "$src" -p1 <"$src.patch"
 		rm "$src.patch"
 	fi
-	patch -s -d "$src" -p1 <"$UML_PATCH"
-	cp "$UML_PATCH" "$src.patch"
+	patch -s -d "$src" -p1 <"$scratch/patch"
+	cp "$scratch/patch" "$src.patch"
 }
 
 # uml_check_config WANTED CONFIG: an option that kconfig did not take is an error, or
