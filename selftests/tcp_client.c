@@ -7,6 +7,7 @@
  *
  *   connected ID	the handshake is complete, as the client sees it
  *   acked ID		the server's end exists: what was sent is acknowledged
+ *   all acked		all of them do
  *   answered ID MS TEXT	the server wrote something
  *   closed|reset|failed ID [REASON]
  *   done n=N connected=N acked=N answered=N closed=N reset=N failed=N
@@ -36,6 +37,9 @@
 #include "tcp_peer.h"
 
 #define SOURCES_MAX	16
+#define LOOK_MS		2	/* how often to look for what no event tells */
+#define LOOK_SELDOM_MS	40	/* when nothing has happened for long */
+#define WAIT_MS		200	/* when events tell all that may come */
 
 #ifndef TCP_FASTOPEN_CONNECT
 #define TCP_FASTOPEN_CONNECT	30
@@ -79,6 +83,9 @@ static struct {
 
 static struct conn *conns;
 static int started, epoll_fd;
+static int first;	/* all before are acked or gone */
+static int look_ms = LOOK_MS;
+static bool is_late;	/* what -L waits for is there */
 static struct {
 	int connected, acked, answered, closed, reset, failed;
 } count;
@@ -114,8 +121,7 @@ static void say_id(struct conn *conn)
 	char id[ID_MAX];
 	int n;
 
-	if (opt.quiet || conn->sent || conn->gone ||
-	    (opt.late && !exists(opt.late)))
+	if (opt.quiet || conn->sent || conn->gone || (opt.late && !is_late))
 		return;
 	n = snprintf(id, sizeof(id), "%s%d\n", opt.id, (int)(conn - conns));
 	/* Before the connection is made only Fast Open takes it. */
@@ -145,6 +151,7 @@ static void start(void)
 		set_option(conn->fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1,
 			   "TCP_FASTOPEN_CONNECT");
 	started++;
+	look_ms = LOOK_MS;
 	if (connect(conn->fd, &opt.to.sa, opt.to.len) && errno != EINPROGRESS) {
 		give_up(conn, &count.failed, "failed", errno);
 		return;
@@ -204,7 +211,10 @@ static void look_for_ack(struct conn *conn)
 		return;
 	conn->acked = true;
 	count.acked++;
+	look_ms = LOOK_MS;
 	printf("acked %s%d\n", opt.id, (int)(conn - conns));
+	if (count.acked == opt.number)
+		puts("all acked");
 }
 
 /* The next connection of a sequence may start. */
@@ -235,10 +245,29 @@ static void start_some(long long begun)
 			start();
 		return;
 	}
-	for (i = 0; i < started && busy < opt.concurrency; i++)
+	for (i = first; i < started && busy < opt.concurrency; i++)
 		busy += !is_placed(&conns[i]);
 	while (started < opt.number && busy++ < opt.concurrency)
 		start();
+}
+
+/*
+ * How long to wait for an event.  Nothing tells that data was acknowledged, that a
+ * file is there or that time is up: look, less and less often.
+ */
+static int turn_ms(void)
+{
+	int ms = look_ms;
+
+	while (first < started && (conns[first].acked || conns[first].gone))
+		first++;
+	if (first == opt.number && !opt.keep)
+		return WAIT_MS;
+	if (opt.rate && started < opt.number)
+		return LOOK_MS;
+	if (look_ms < LOOK_SELDOM_MS)
+		look_ms += 1 + look_ms / 4;
+	return ms;
 }
 
 static void turn(void)
@@ -246,10 +275,14 @@ static void turn(void)
 	struct epoll_event event[64];
 	int i, n;
 
-	n = epoll_wait(epoll_fd, event, 64, 2);
+	n = epoll_wait(epoll_fd, event, 64, turn_ms());
+	if (n > 0)
+		look_ms = LOOK_MS;
 	for (i = 0; i < n; i++)
 		on_event(event[i].data.ptr, event[i].events);
-	for (i = 0; i < started; i++) {
+	if (opt.late && !is_late)
+		is_late = exists(opt.late);
+	for (i = first; i < started; i++) {
 		if (opt.late && conns[i].connected)
 			say_id(&conns[i]);
 		look_for_ack(&conns[i]);
@@ -361,6 +394,7 @@ int client_main(int argc, char **argv)
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!conns || epoll_fd < 0)
 		die("no memory");
+	is_late = opt.late && exists(opt.late);
 	begun = now_ms();
 	do {
 		start_some(begun);

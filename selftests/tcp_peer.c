@@ -149,7 +149,7 @@ bool exists(const char *file)
 void wait_for_file(const char *file)
 {
 	while (!exists(file))
-		pause_ms(5);
+		pause_ms(10);
 }
 
 /* Spreads an id over 64 bits: equal sums mean the same set of ids. */

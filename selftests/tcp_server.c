@@ -202,7 +202,7 @@ static void hold_all(int listener)
 	while (!exists(opt.hold)) {
 		listen_again(listener, 0, "");
 		listen_again(listener, 1, "2");
-		pause_ms(5);
+		pause_ms(10);
 	}
 }
 
