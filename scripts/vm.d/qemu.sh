@@ -180,12 +180,15 @@ run_layer() {
 	done
 }
 
-# qemu CPUS INITRD ARGUMENTS: the machine, without the options of the run.
+# qemu CPUS INITRD ARGUMENTS: the machine, without the options of the run.  What is
+# emulated is dear: a processor of few features, but with a source of randomness;
+# and programs at the same address each time, since QEMU translates them for one.
 qemu_command() {
-	local how=tcg,thread=single cpu=max
+	local how=tcg,thread=single cpu=Nehalem,+rdrand cheap=norandmaps
+	[ "$way" = qemu ] || cpu=max cheap=''
 	[ -z "$parallel" ] || how=tcg,thread=multi
-	[ "$accel" != kvm ] || how=kvm cpu=host
-	[ -z "$exact" ] || how=tcg cpu=max
+	[ "$accel" != kvm ] || how=kvm cpu=host cheap=''
+	[ -z "$exact" ] || how=tcg cpu=max cheap=''
 	qemu=(qemu-system-x86_64 -machine q35 -accel "$how" -cpu "$cpu"
 		-smp "$1" -m "$mem" -nodefaults -no-user-config -no-reboot
 		-display none -vga none -net none
@@ -193,7 +196,7 @@ qemu_command() {
 		-chardev "file,id=log,path=$scratch/log,append=on"
 		-serial chardev:log -serial stdio
 		-append "console=ttyS0 loglevel=5 panic=-1 oops=panic
-			mitigations=off nokaslr tsc=reliable $3")
+			mitigations=off nokaslr tsc=reliable $cheap $3")
 	[ -z "$exact" ] || qemu+=(-icount "shift=0,sleep=off" -seed 1
 		-rtc "base=2026-01-01T00:00:00,clock=vm")
 }
