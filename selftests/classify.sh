@@ -53,37 +53,40 @@ expected() {
 
 # ask: what synq classify says of each
 ask() {
-	local address
+	local address class='"class": ?"([a-z]*)"'
 	while read -r address _; do
-		echo "$address" "$(sq classify -j "$address" |
-			sed -n 's/.*"class": *"\([a-z]*\)".*/\1/p')"
+		[[ $(told classify -j "$address") =~ $class ]]
+		echo "$address ${BASH_REMATCH[1]}"
 	done
 }
 
 # see: which class's counter each SYN moves
 see() {
-	local address to before
+	local address to i was
+	seen_by_class
 	while read -r address _; do
 		to=$V4
 		case $address in *:*) to=$V6 ;; esac
-		before=$(seen_by_class)
+		was=("${seen[@]}")
 		"$PEER" segment -N "$CLI" -p $((RANDOM % 20000 + 1000)) \
 			-s "$address" "$to" "$PORT" >/dev/null
-		echo "$address $(moved "$before" "$(seen_by_class)")"
+		seen_by_class
+		for i in "${!seen[@]}"; do
+			[ "${seen[i]}" = "${was[i]}" ] ||
+				address+=" ${ORDER[i]}"
+		done
+		echo "$address"
 	done <"$1"
 }
 
+# seen_by_class: sets seen, in the order of ORDER
 seen_by_class() {
-	sq stats -j | tr -d ' \n' | tr '{' '\n' |
-		sed -n 's/^"seen":\([0-9]*\).*/\1/p' | tr '\n' ' '
-}
-
-# moved BEFORE AFTER: the class in whose place the numbers differ
-moved() {
-	local class was=$1 is=$2
-	for class in $ORDER; do
-		[ "${was%% *}" = "${is%% *}" ] || echo "$class"
-		was=${was#* } is=${is#* }
+	local stats class
+	stats=$(told stats -j)
+	seen=()
+	for class in "${ORDER[@]}"; do
+		counter_in "$stats" "$class" seen
+		seen+=("$found")
 	done
 }
 
@@ -92,7 +95,7 @@ same() {
 	cmp -s "$2" "$3" || diff "$2" "$3" | sed 's/^/# /'
 }
 
-ORDER='local gold silver bulk rest default'
+ORDER=(local gold silver bulk rest default)
 
 server "$TMP/server" -a :: -H "$TMP/go" $PORT
 

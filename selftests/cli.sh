@@ -170,15 +170,19 @@ is "no table is wider than 100" \
 	"$(for object in class listener mark set; do sq $object show; done | grep -c '.\{101\}')" 0
 
 before=$(conf_counter generation)
+slurp "$TMP/saved"
+saved=$content
 while read -r line; do
 	# shellcheck disable=SC2086
-	got=$(status $line)
+	sq $line >"$TMP/out" 2>"$TMP/err"
+	got=$?
+	mapfile -t err <"$TMP/err"
 	sq save >"$TMP/after"
-	if [ "$got" = 1 ] && cmp -s "$TMP/saved" "$TMP/after" &&
-	   [ "$(wc -l <"$TMP/err")" = 1 ]; then
+	slurp "$TMP/after"
+	if [ $got = 1 ] && [ "$content" = "$saved" ] && [ ${#err[@]} = 1 ]; then
 		ok "refused: $line"
 	else
-		note "status $got: $(tr '\n' '|' <"$TMP/err")"
+		note "status $got: ${err[*]}"
 		not_ok "refused: $line"
 	fi
 done <<EOT

@@ -26,23 +26,17 @@ meanwhile() {
 
 # totals NAME...: sums over the classes of the clients
 totals() {
-	sq stats -j | tr -d ' \n' | tr '}' '\n' | awk -v want="$*" -v port="$PORT" '
-		index($0, "\"port\":" port ",\"class\":\"") &&
-		/"class":"(gold|silver|bulk)","counters":/ {
-			sub(/.*"counters":[{]/, "")
-			n = split($0, pair, ",")
-			for (i = 1; i <= n; i++) {
-				split(pair[i], part, ":")
-				gsub(/"/, "", part[1])
-				sum[part[1]] += part[2]
-			}
-		}
-		END {
-			n = split(want, name, " ")
-			for (i = 1; i <= n; i++)
-				printf "%s%d", (i > 1 ? " " : ""), sum[name[i]]
-			print ""
-		}'
+	local stats class name n=0 sums=()
+	stats=$(told stats -j)
+	for name; do
+		sums[n]=0
+		for class in gold silver bulk; do
+			counter_in "$stats" $class "$name"
+			sums[n]=$((sums[n] + found))
+		done
+		n=$((n + 1))
+	done
+	echo "${sums[*]}"
 }
 
 totals_are() {

@@ -20,9 +20,10 @@ export LC_ALL=C
 V4=192.0.2.1
 export V6=2001:db8::1
 PORT=8080
-DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+DIR=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 TMP=$(mktemp -d)
-TEST=$(basename "$0" .sh)
+TEST=${0##*/}
+TEST=${TEST%.sh}
 SRV=synq-s-$$ CLI=synq-c-$$
 PEER=$DIR/tcp_peer
 
@@ -114,13 +115,12 @@ need() {
 # --- end ---
 
 cleanup() {
-	local pid space
+	local pid
 	for pid in "${pids[@]}"; do
 		kill -9 "$pid" && wait "$pid"
 	done
-	for space in "${spaces[@]}"; do
-		ip netns del "$space"
-	done
+	[ ${#spaces[@]} = 0 ] || printf 'netns del %s\n' "${spaces[@]}" |
+		ip -force -batch -
 	[ ! -d /sys/module/synq ] || rmmod synq
 	rm -rf "$TMP"
 } 2>/dev/null
@@ -147,7 +147,6 @@ finish() {
 		note "the kernel log is not clean"
 	fi
 	[ $n_failed = 0 ] || rc=1
-	rm -rf "$TMP"
 	note "$((n_done - n_failed - n_skipped)) passed, $n_failed failed," \
 		"$n_skipped skipped"
 	exit $rc
@@ -188,26 +187,69 @@ ms() {
 	echo $((${now/./} / 1000))
 }
 
+# Starting a process is dear where tests run (UML, emulation): what is asked often
+# is answered by the shell itself.
+
+touch() {
+	local file
+	for file; do
+		: >>"$file"
+	done
+}
+
+# slurp FILE: sets content
+slurp() {
+	IFS= read -r -d '' content <"$1" || :
+}
+
 # lines FILE REGEX: how many
 lines() {
-	grep -c -E "$2" "$1" || :
+	local text
+	mapfile -t text <"$1"
+	count "$2" ${#text[@]}
+	echo $found
 }
 
 # has FILE REGEX [N]: there are (at least N) such lines
 has() {
-	[ "$(lines "$1" "$2")" -ge "${3:-1}" ]
+	local text
+	{ mapfile -t text <"$1"; } 2>/dev/null || return
+	count "$2" "${3:-1}"
+	[ $found -ge "${3:-1}" ]
+}
+
+# count REGEX MOST: sets found, the lines of text that match, not beyond MOST; from
+# the end, where what a test waits for is
+count() {
+	local i prefix=
+	[[ $1 =~ ^\^[a-z\ ]+$ ]] && prefix=${1#^}
+	found=0
+	for ((i = ${#text[@]} - 1; i >= 0; i--)); do
+		if [ -n "$prefix" ]; then
+			[[ ${text[i]} == "$prefix"* ]] || continue
+		else
+			[[ ${text[i]} =~ $1 ]] || continue
+		fi
+		[ $((++found)) -lt "$2" ] || break
+	done
 }
 
 # field FILE NAME: of the last line with NAME=VALUE
 field() {
-	sed -n "s/.*\\<$2=\\([^ ]*\\).*/\\1/p" "$1" | tail -n 1
+	local text i
+	mapfile -t text <"$1"
+	for ((i = ${#text[@]} - 1; i >= 0; i--)); do
+		[[ ${text[i]} =~ (^|[^[:alnum:]_])$2=([^ ]*) ]] || continue
+		echo "${BASH_REMATCH[2]}"
+		return
+	done
 }
 
 # --- network namespaces ---
 
-# in_ns NAME COMMAND...; a busybox nsenter would take its own applets first
+# in_ns NAME COMMAND...
 in_ns() {
-	nsenter --net=/run/netns/"$1" "$(type -P "$2")" "${@:3}"
+	"$PEER" in "$@"
 }
 
 srv() {
@@ -220,8 +262,7 @@ cli() {
 
 # set_sysctl SPACE NAME VALUE
 set_sysctl() {
-	# shellcheck disable=SC2016
-	in_ns "$1" sh -c 'echo "$2" >/proc/sys/$1' sh "${2//.//}" "$3"
+	"$PEER" in "$1" -w "/proc/sys/${2//.//}" "$3"
 }
 
 has_sysctl() {
@@ -247,13 +288,16 @@ del_ns() {
 # new_pair SERVER CLIENT: two namespaces as drawn above
 new_pair() {
 	local s=$1 c=$2
-	new_ns "$s"
-	new_ns "$c"
+	ip -batch - <<-EOT || die "no network namespaces"
+		netns add $s
+		netns add $c
+	EOT
+	spaces+=("$s" "$c")
 	# Neighbours are given: a test may lose all packets of one direction.
-	ip -n "$s" link add veth0 address 02:00:00:00:00:01 type veth \
-		peer name veth0 address 02:00:00:00:00:02 netns "$c" ||
-		die "no veth"
-	ip -n "$s" -batch - <<-EOT
+	ip -n "$s" -batch - <<-EOT || die "no veth"
+		link set lo up
+		link add veth0 address 02:00:00:00:00:01 type veth \
+			peer name veth0 address 02:00:00:00:00:02 netns $c
 		link set veth0 up
 		address add 192.0.2.1/24 dev veth0
 		address add 2001:db8::1/64 dev veth0 nodad
@@ -263,6 +307,7 @@ new_pair() {
 		route add fd00::/16 via 2001:db8::2
 	EOT
 	ip -n "$c" -batch - <<-EOT
+		link set lo up
 		link set veth0 up
 		address add 192.0.2.2/24 dev veth0
 		address add 2001:db8::2/64 dev veth0 nodad
@@ -271,8 +316,8 @@ new_pair() {
 		route add local 10.0.0.0/13 dev lo
 		route add local fd00::/29 dev lo
 	EOT
-	set_sysctl "$s" net.ipv4.tcp_max_syn_backlog 4096
-	set_sysctl "$s" net.core.somaxconn 4096
+	"$PEER" in "$s" -w /proc/sys/net/ipv4/tcp_max_syn_backlog 4096 \
+		-w /proc/sys/net/core/somaxconn 4096
 	set_sysctl "$c" net.ipv4.tcp_tw_reuse 1
 }
 
@@ -333,13 +378,21 @@ stop() {
 	:
 }
 
+# A process that nobody has waited for yet has no command line.
 is_gone() {
-	[ ! -e "/proc/$1" ] || [ -z "$(cat "/proc/$1/cmdline" 2>/dev/null)" ]
+	local line
+	{ ! read -r -d '' line <"/proc/$1/cmdline"; } 2>/dev/null
 }
 
 # queued [PORT]: connections in the accept queue; the first listener's
 queued() {
-	srv ss -Hltn "sport = :${1:-$PORT}" | awk 'NR == 1 { print $2 }'
+	local port line
+	printf -v port ':%04X' "${1:-$PORT}"
+	# shellcheck disable=SC2016
+	line=$(exec "$PEER" in "$SRV" awk -v port="$port\$" \
+		'$4 == "0A" && $2 ~ port { print $5; exit }' \
+		/proc/net/tcp /proc/net/tcp6)
+	[ -z "$line" ] || echo $((16#${line#*:}))
 }
 
 queue_is() {
@@ -377,51 +430,65 @@ apply() {
 # three_classes [PORT]: the configuration that most scripts use; any wait will do,
 # since most servers here hold
 three_classes() {
-	cat <<-EOT
-		class add gold priority 0 max-wait none
-		class add silver priority 3 max-wait none
-		class add bulk priority 6 max-wait none
-		match add source 10.1.0.0/16 class gold
-		match add source 10.2.0.0/16 class silver
-		match add source 10.3.0.0/16 class bulk
-		match add source fd00:1::/32 class gold
-		match add source fd00:2::/32 class silver
-		match add source fd00:3::/32 class bulk
-		listener add port ${1:-$PORT}
-	EOT
+	echo "class add gold priority 0 max-wait none
+class add silver priority 3 max-wait none
+class add bulk priority 6 max-wait none
+match add source 10.1.0.0/16 class gold
+match add source 10.2.0.0/16 class silver
+match add source 10.3.0.0/16 class bulk
+match add source fd00:1::/32 class gold
+match add source fd00:2::/32 class silver
+match add source fd00:3::/32 class bulk
+listener add port ${1:-$PORT}"
 }
 
-# number JSON REGEX: what follows
+# number JSON REGEX: sets found, what follows; REGEX has no blank
 number() {
-	local json=${1//[[:space:]]/}
-	[[ $json =~ $2([0-9]+) ]] && echo "${BASH_REMATCH[1]}"
+	local at=${2//:/: ?}
+	at="${at//,/, ?}([0-9]+)"
+	[[ $1 =~ $at ]] && found=${BASH_REMATCH[1]}
+}
+
+# counter_in STATS CLASS NAME [PORT]: sets found
+counter_in() {
+	found=
+	number "$1" "\"port\":${4:-$PORT},\"class\":\"$2\",\"counters\":\{[^}]*\"$3\":"
+}
+
+# told ARG...: as sq, for $(told ...): the shell that asks ends with it
+told() {
+	exec "$PEER" in "${SPACE:-$SRV}" synq "$@"
 }
 
 # counter CLASS NAME [PORT]
 counter() {
-	number "$(sq stats -j)" "\"port\":${3:-$PORT},\"class\":\"$1\",\"counters\":\{[^}]*\"$2\":"
+	counter_in "$(told stats -j)" "$@" && echo "$found"
 }
 
 counter_is() {
-	[ "$(counter "$1" "$2" "${4:-$PORT}")" = "$3" ]
+	counter_in "$(told stats -j)" "$1" "$2" "${4:-$PORT}"
+	[ "$found" = "$3" ]
 }
 
 counter_from() {
-	[ "$(counter "$1" "$2" "${4:-$PORT}")" -ge "$3" ]
+	counter_in "$(told stats -j)" "$1" "$2" "${4:-$PORT}"
+	[ "${found:--1}" -ge "$3" ]
 }
 
 # conf_counter NAME: of the namespace
 conf_counter() {
-	number "$(sq stats -j)" "^\{\"conf\":\{[^}]*\"$1\":"
+	number "$(told stats -j)" "^\{\"conf\":\{[^}]*\"$1\":" && echo "$found"
 }
 
 # sockets [PORT]: listening sockets managed now
 sockets() {
-	number "$(sq listener show -j "${1:-$PORT}")" '"sockets":'
+	number "$(told listener show -j "${1:-$PORT}")" '"sockets":' && echo "$found"
 }
 
 sockets_are() {
-	[ "$(sockets "${2:-$PORT}")" = "$1" ]
+	found=
+	number "$(told listener show -j "${2:-$PORT}")" '"sockets":'
+	[ "$found" = "$1" ]
 }
 
 # manage [ADDRESS [PORT]]: sockets are managed from their first SYN on.  Send one
@@ -435,15 +502,17 @@ manage() {
 }
 
 sockets_are_some() {
-	[ "$(sockets "$1")" -gt 0 ]
+	found=0
+	number "$(told listener show -j "$1")" '"sockets":'
+	[ "$found" -gt 0 ]
 }
 
 # --- begin ---
 
 begin() {
-	need ip ss awk sed grep nsenter insmod rmmod dmesg
+	need ip ss awk sed grep insmod rmmod dmesg
 	[ -x "$PEER" ] || die "tcp_peer is missing: make -C selftests"
-	[ "$(id -u)" = 0 ] || skip_all "not root"
+	[ $EUID = 0 ] || skip_all "not root"
 	if [ -x "$DIR/../tools/synq/synq" ]; then
 		PATH=$PATH:$(cd "$DIR/../tools/synq" && pwd)
 	fi

@@ -63,6 +63,7 @@ same() {
 	ok "$1"
 }
 
+# hold OPTION...: a server that accepts when there is $TMP/go
 hold() {
 	rm -f "$TMP"/go*
 	# shellcheck disable=SC2086
@@ -75,7 +76,7 @@ arrive() {
 	# shellcheck disable=SC2086
 	client "$TMP/client.${2-c}" -w 50000 -i "${2-c}" -f "$1" ${talk-} \
 		"$to" "${dial-$PORT}"
-	must_come 30 has "$TMP/client.${2-c}" ^acked "$(wc -l <"$1")"
+	must_come 30 has "$TMP/client.${2-c}" '^all acked'
 }
 
 # release N: accept all
@@ -89,10 +90,13 @@ swapped() {
 	three_classes | sed 's/gold priority 0/gold priority 9/'
 }
 
+# sum_of NAME: over the classes
 sum_of() {
-	local class sum=0
+	local class stats sum=0
+	stats=$(told stats -j)
 	for class in gold silver bulk default local; do
-		sum=$((sum + $(counter $class "$1")))
+		counter_in "$stats" $class "$1"
+		sum=$((sum + found))
 	done
 	echo $sum
 }

@@ -48,7 +48,7 @@ mptcp_is_left_alone() {
 
 # in_server OUT COMMAND...: in the background, so that LAST is the command itself
 in_server() {
-	background "$1" nsenter --net=/run/netns/"$SRV" "${@:2}"
+	background "$1" "$PEER" in "$SRV" "${@:2}"
 }
 
 # example ORDER [PORT]: the example in $SRV

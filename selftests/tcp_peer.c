@@ -8,6 +8,9 @@
  *   tcp_peer segment	bare segments from forged sources	(tcp_segment.c)
  *   tcp_peer bpf	BPF programs and maps for a listener	(tcp_bpf.c)
  *   tcp_peer option	the socket option of synq	(tcp_option.c)
+ *   tcp_peer in NAME COMMAND...	COMMAND in a network namespace; static, it
+ *			starts in a fraction of the time that nsenter takes
+ *   tcp_peer in NAME -w FILE TEXT [...]	writes to files (of /proc/sys) there
  *
  * All print lines that start with a word, at once; none waits for a time where
  * it can wait for an event.  -N NAME enters a network namespace first.  Exit
@@ -206,6 +209,31 @@ void bind_source(int fd, struct address source)
 		die("bind: %s", strerror(errno));
 }
 
+static void write_text(const char *file, const char *text)
+{
+	int fd = open(file, O_WRONLY | O_CLOEXEC);
+	size_t len = strlen(text);
+
+	if (fd < 0 || write(fd, text, len) != (ssize_t)len)
+		die("%s: %s", file, strerror(errno));
+	close(fd);
+}
+
+static int in_main(int argc, char **argv)
+{
+	if (argc < 3)
+		die("usage: tcp_peer in NAME COMMAND...");
+	enter_netns(argv[1]);
+	argv += 2;
+	if (strcmp(*argv, "-w")) {
+		execvp(*argv, argv);
+		die("%s: %s", *argv, strerror(errno));
+	}
+	for (; argc > 4 && !strcmp(*argv, "-w"); argv += 3, argc -= 3)
+		write_text(argv[1], argv[2]);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -218,6 +246,7 @@ int main(int argc, char **argv)
 		{ "segment", segment_main },
 		{ "bpf", bpf_main },
 		{ "option", option_main },
+		{ "in", in_main },
 	};
 	size_t i;
 
@@ -225,5 +254,5 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	die("usage: tcp_peer server|client|hammer|segment|bpf|option OPTION...");
+	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in OPTION...");
 }
