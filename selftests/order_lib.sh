@@ -327,15 +327,23 @@ twin() {
 				credit[c] = 100
 		}
 	}
-	function take(k,   c) {
-		while (k-- && n) {
-			print name[1]
-			queued[class[1]]--
+	function take(k,   i) {
+		if (k > n)
+			k = n
+		for (i = 1; i <= k; i++) {
+			print name[i]
+			queued[class[i]]--
 			left++
-			if (!moved[1])
-				paid[class[1]]++
-			cut(1)
+			if (!moved[i])
+				paid[class[i]]++
 		}
+		for (i = 1; i + k <= n; i++) {
+			class[i] = class[i + k]
+			name[i] = name[i + k]
+			key[i] = key[i + k]
+			moved[i] = moved[i + k]
+		}
+		n -= k
 	}
 	BEGIN { UNIT = 137438953472; set(options) }
 	$1 == "arrive" { leave(); arrive($2, $3); share() }
