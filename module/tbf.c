@@ -71,6 +71,19 @@ void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 burst)
 }
 
 /**
+ * synq_tbf_clock() - the clock that a TAT is compared with
+ * @tbf: parameters
+ * @now_ns: monotonic time in ns
+ *
+ * Context: Any.
+ * Return: the time in units; a bucket is full whose TAT is not later
+ */
+u64 synq_tbf_clock(const struct synq_tbf *tbf, u64 now_ns)
+{
+	return mul_u64_u64_shr(now_ns, tbf->scale, SCALE_SHIFT);
+}
+
+/**
  * synq_tbf_next() - judge one arrival
  * @tbf: parameters
  * @tat: state of the bucket; 0 is a full bucket at any time
@@ -94,7 +107,7 @@ void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 burst)
 bool synq_tbf_next(const struct synq_tbf *tbf, u64 tat, u64 now_ns,
 		   u64 *next_tat)
 {
-	u64 now = mul_u64_u64_shr(now_ns, tbf->scale, SCALE_SHIFT);
+	u64 now = synq_tbf_clock(tbf, now_ns);
 
 	if (tat <= now ||
 	    tat - now > tbf->tolerance + tbf->interval + FOREIGN) {

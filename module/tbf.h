@@ -33,6 +33,7 @@ struct synq_tbf {
 
 /* tbf.c */
 void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 burst);
+u64 synq_tbf_clock(const struct synq_tbf *tbf, u64 now_ns);
 bool synq_tbf_next(const struct synq_tbf *tbf, u64 tat, u64 now_ns,
 		   u64 *next_tat);
 

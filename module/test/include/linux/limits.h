@@ -6,5 +6,6 @@
 #include_next <linux/limits.h>
 
 #define U32_MAX		0xffffffffU
+#define U64_MAX		(~0ULL)
 
 #endif /* _SYNQ_TEST_LINUX_LIMITS_H */

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Does a SYN conform to the rate of its source, and to that of its class?  It
+ * takes a token from both buckets or from neither, on many CPUs at once, without
+ * a lock, in constant time.
+ *
+ * DOC: a table that cannot be filled up
+ *
+ * The buckets of all sources of a class are in a table of fixed size: a keyed
+ * hash chooses a set of 8 ways, one cache line, and a way is one 64-bit word:
+ *
+ *	63            40 39                              0
+ *	| tag: of hash  | TAT, in sixteenths of a token  |	0: nobody's
+ *
+ * A way whose bucket is full, its TAT has passed, says nothing that its absence
+ * would not say: it is free.  A new source gets the free way that has been so for
+ * the longest, and nobody loses anything by that: who comes back finds a full
+ * bucket, as he would have.  A way whose bucket is not full still limits
+ * somebody.  It is never given away: else who goes through many sources would
+ * have a full bucket for each as soon as he returns to it.
+ *
+ * Where all ways of a set are in use, the source is a stray: it is judged by the
+ * bucket of the class alone, and counted.  So a full set means neither "no limit"
+ * nor "no entrance".  Of that bucket strays get only what is above half, so that
+ * what they take is missed by none that has a place: strays that hammer, as they
+ * have no rate of their own, get what the others leave.  Where the class has no
+ * rate, its strays share a bucket that the caller chooses for them.
+ *
+ * What it takes to fill a set: each token taken keeps a way in use for as long
+ * as it needs to come back, so of a class of rate R whose sources have rate r at
+ * most R / r ways (and R's burst) are in use at a time, spread over the sets by a
+ * key that nobody outside knows.  The SYNs of 1,000,000 forged sources that do not
+ * conform to the class leave the table as it was.
+ *
+ * DOC: two words, and many CPUs
+ *
+ * 1. A bucket and whose it is are one word, read at once and changed only by
+ *    compare and exchange with the word that was judged.  So no token is spent
+ *    twice, and no CPU charges a way that has changed hands: its exchange fails,
+ *    and it looks again.  An exchange fails because another one succeeded; somebody
+ *    always gets on.
+ * 2. The words need no order among each other or with anything else, so the
+ *    exchanges may be relaxed: that all CPUs agree on the order of changes of one
+ *    word is all that is asked for.
+ * 3. Both buckets are asked before a token is taken.  Then the source's is taken,
+ *    then the class's.  If another CPU took the last one of the class in between,
+ *    the source's goes back: to the word it was, if nobody changed it since (a
+ *    way that was another's: to 0, since that one may have a new way by now);
+ *    else one interval less, which is what it would be without us, or a token
+ *    more if the bucket was full again meanwhile.  The class's is never taken in
+ *    vain.
+ * 4. Two CPUs may give ways to one new source at the same instant, if the oldest
+ *    way was not the same for both.  Then the one with less in it counts, and the
+ *    other is free when it is full: a token more, once for each time that the
+ *    source's bucket was full.
+ *
+ * A time of 40 bits comes round after 2^36 tokens: 7 weeks at 16,000/s, 2,000
+ * years at 1/s.  A source that was away for just so long may be taken for one that
+ * was here a moment ago; its bucket is then right again after a burst's time.
+ *
+ * Two sources of a set with the same tag, 7 in 2^24, share a bucket.
+ *
+ * What is shown of a source (its address, how often) lies beside, is written
+ * without order, and is believed where the hash of the address is that of
+ * the way.
+ *
+ * The policer calls it in softirq.  Pure: no lock, no sleeping; the clock is an
+ * argument.
+ */
+#include <linux/bitops.h>
+#include <linux/compiler.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include "source.h"
+
+#define TIME_BITS	40
+#define TIME_MASK	((1ULL << TIME_BITS) - 1)
+
+/* Units of a way's time in a token, as a power of two. */
+#define TOKEN_BITS	4
+
+/* Later than any TAT, with the largest burst and a clock that went back 1 s. */
+#define AHEAD_MAX	(1ULL << 26)
+
+/**
+ * struct place - a way for a source
+ * @way: where it is, or NULL: there is none
+ * @index: of its set
+ * @word: what it was judged by; 0 if it was another's
+ * @found: what was found in it
+ */
+struct place {
+	atomic64_t *way;
+	u32 index;
+	u64 word;
+	s64 found;
+};
+
+/**
+ * synq_source_init() - compute the parameters for a rate and a burst
+ * @rate: parameters to fill in
+ * @per_second: tokens/second, 1 to SYNQ_SOURCE_TBF_RATE_MAX
+ * @burst: tokens that a full bucket holds, 1 to SYNQ_SOURCE_BURST_MAX
+ *
+ * A table has a meaning for the rate that filled it only; a burst may change.
+ *
+ * Context: any
+ */
+void synq_source_init(struct synq_source_rate *rate, u32 per_second, u32 burst)
+{
+	synq_tbf_init(&rate->tbf,
+		      min_t(u32, per_second, SYNQ_SOURCE_TBF_RATE_MAX), burst);
+	rate->shift = fls64(rate->tbf.interval) - 1 - TOKEN_BITS;
+}
+
+static u64 tag_of(u64 hash)
+{
+	return hash >> TIME_BITS ?: 1;
+}
+
+static u64 clock_of(const struct synq_source_rate *rate, u64 now_ns)
+{
+	return synq_tbf_clock(&rate->tbf, now_ns) >> rate->shift;
+}
+
+/* How much later than @now a way's TAT is, or 0: its bucket is full. */
+static u64 ahead_of(u64 word, u64 now)
+{
+	u64 ahead = (word - now) & TIME_MASK;
+
+	return ahead > AHEAD_MAX ? 0 : ahead;
+}
+
+static u64 tat_of(const struct synq_source_rate *rate, u64 word, u64 now)
+{
+	u64 ahead = word ? ahead_of(word, now) : 0;
+
+	return ahead ? (now + ahead) << rate->shift : 0;
+}
+
+/*
+ * Rounds down, and only a TAT that began from the clock: so the next one is never
+ * less than an interval later than the last.
+ */
+static u64 word_of(const struct synq_source_rate *rate, u64 hash, u64 tat)
+{
+	return tag_of(hash) << TIME_BITS | (tat >> rate->shift & TIME_MASK);
+}
+
+/* Longer than any other, if it is nobody's. */
+static u64 idle_of(u64 word, u64 now)
+{
+	return word ? (now - word) & TIME_MASK : U64_MAX;
+}
+
+/* The source's own way; else the free one that has been so for the longest. */
+static struct place find(const struct synq_source_table *table, u64 hash,
+			 u64 now)
+{
+	struct synq_source_set *set = &table->set[hash & table->mask];
+	struct place own = {}, idle = {};
+	u64 most = 0, longest = 0;
+	u32 i;
+
+	for (i = 0; i < SYNQ_SOURCE_WAYS; i++) {
+		u64 word = atomic64_read(&set->way[i]);
+		u64 ahead = word ? ahead_of(word, now) : 0;
+
+		if (word >> TIME_BITS == tag_of(hash)) {
+			if (!own.way || ahead > most)
+				own = (struct place){ &set->way[i], i, word,
+						      word };
+			most = max(most, ahead);
+		} else if (!ahead && idle_of(word, now) >= longest) {
+			idle = (struct place){ &set->way[i], i, 0, word };
+			longest = idle_of(word, now);
+		}
+	}
+	return own.way ? own : idle;
+}
+
+static struct synq_source_note *note_of(const struct synq_source_table *table,
+					u64 hash, u32 way)
+{
+	return &table->note[(hash & table->mask) * SYNQ_SOURCE_WAYS + way];
+}
+
+static void note_conforming(const struct synq_source_table *table,
+			    const struct synq_source *source,
+			    const struct place *place)
+{
+	struct synq_source_note *note = note_of(table, source->hash,
+						place->index);
+
+	if (place->word) {
+		atomic64_inc(&note->conformed);
+		return;
+	}
+	/* Pairs with READ_ONCE in synq_source_state(). */
+	WRITE_ONCE(note->addr[0], source->addr[0]);
+	WRITE_ONCE(note->addr[1], source->addr[1]);
+	atomic64_set(&note->conformed, 1);
+	atomic64_set(&note->exceeded, 0);
+}
+
+/* Item 3 above. */
+static void give_back(const struct synq_source_rate *rate,
+		      const struct place *place, u64 hash, u64 taken, u64 now)
+{
+	s64 word = taken;
+	u64 tat;
+
+	if (atomic64_try_cmpxchg_relaxed(place->way, &word, place->word))
+		return;
+	do {
+		tat = tat_of(rate, word, now);
+		if ((u64)word >> TIME_BITS != tag_of(hash) || !tat)
+			return;
+	} while (!atomic64_try_cmpxchg_relaxed(place->way, &word,
+			word_of(rate, hash, tat - rate->tbf.interval)));
+}
+
+static bool class_conforms(const struct synq_source_class *class, u64 now_ns)
+{
+	u64 next;
+
+	return !class->tbf ||
+	       synq_tbf_next(class->tbf, atomic64_read(class->tat), now_ns,
+			     &next);
+}
+
+/**
+ * synq_source_take_class() - take a token of a class alone
+ * @tbf: its rate and burst
+ * @word: state of its bucket
+ * @now_ns: monotonic clock, ns
+ *
+ * Two CPUs never spend the same token: the loser of the exchange asks again
+ * with the winner's word.  A loser means that another SYN was admitted, so
+ * the loop ends after as many rounds as SYNs conform.
+ *
+ * Context: any
+ * Return: false if the bucket is empty; nothing was taken
+ */
+bool synq_source_take_class(const struct synq_tbf *tbf, atomic64_t *word,
+			    u64 now_ns)
+{
+	s64 tat = atomic64_read(word);
+	u64 next;
+
+	do {
+		if (!synq_tbf_next(tbf, tat, now_ns, &next))
+			return false;
+	} while (!atomic64_try_cmpxchg_relaxed(word, &tat, next));
+	return true;
+}
+
+static enum synq_source_answer take_stray(const struct synq_source_class *class,
+					  u64 now_ns)
+{
+	return synq_source_take_class(class->stray, class->tat, now_ns) ?
+	       SYNQ_SOURCE_CONFORMS : SYNQ_SOURCE_CLASS_EXCEEDS;
+}
+
+/**
+ * synq_source_take() - take a token of a source and one of its class
+ * @table: buckets of the sources
+ * @rate: of these
+ * @source: of the SYN
+ * @class: bucket of the class
+ * @now_ns: monotonic clock, ns
+ * @stray: set to true if the source found no place, and the class alone decided
+ *
+ * Context: any; many CPUs at once
+ * Return: whether the SYN conforms
+ */
+enum synq_source_answer
+synq_source_take(const struct synq_source_table *table,
+		 const struct synq_source_rate *rate,
+		 const struct synq_source *source,
+		 const struct synq_source_class *class, u64 now_ns,
+		 bool *stray)
+{
+	u64 now = clock_of(rate, now_ns), hash = source->hash, next;
+	struct place place;
+
+	do {
+		place = find(table, hash, now);
+		if (!place.way) {
+			*stray = true;
+			return take_stray(class, now_ns);
+		}
+		if (!synq_tbf_next(&rate->tbf, tat_of(rate, place.word, now),
+				   now_ns, &next)) {
+			atomic64_inc(&note_of(table, hash,
+					      place.index)->exceeded);
+			return SYNQ_SOURCE_EXCEEDS;
+		}
+		if (!class_conforms(class, now_ns))
+			return SYNQ_SOURCE_CLASS_EXCEEDS;
+		next = word_of(rate, hash, next);
+	} while (!atomic64_try_cmpxchg_relaxed(place.way, &place.found, next));
+
+	if (class->tbf &&
+	    !synq_source_take_class(class->tbf, class->tat, now_ns)) {
+		give_back(rate, &place, hash, next, now);
+		return SYNQ_SOURCE_CLASS_EXCEEDS;
+	}
+	note_conforming(table, source, &place);
+	return SYNQ_SOURCE_CONFORMS;
+}
+
+/**
+ * synq_source_state() - what is known of a way
+ * @table: buckets of sources
+ * @rate: of these
+ * @index: of the way among all, below 8 * (mask + 1)
+ * @now_ns: monotonic clock, ns
+ * @state: filled in; its hash is to be compared by synq_source_is_at()
+ *
+ * Context: any
+ * Return: false if it is nobody's
+ */
+bool synq_source_state(const struct synq_source_table *table,
+		       const struct synq_source_rate *rate, u32 index,
+		       u64 now_ns, struct synq_source_state *state)
+{
+	const struct synq_source_set *set =
+		&table->set[index / SYNQ_SOURCE_WAYS];
+	const struct synq_source_note *note = &table->note[index];
+	u64 word = atomic64_read(&set->way[index % SYNQ_SOURCE_WAYS]);
+	u64 full = rate->tbf.tolerance + rate->tbf.interval;
+	u64 now = synq_tbf_clock(&rate->tbf, now_ns);
+	u64 tat;
+
+	if (!word)
+		return false;
+	tat = tat_of(rate, word, now >> rate->shift);
+	/* Pairs with WRITE_ONCE in note_conforming(). */
+	state->source.addr[0] = READ_ONCE(note->addr[0]);
+	state->source.addr[1] = READ_ONCE(note->addr[1]);
+	state->conformed = atomic64_read(&note->conformed);
+	state->exceeded = atomic64_read(&note->exceeded);
+	tat = tat > now ? min(tat - now, full) : 0;
+	state->tokens = (full - tat) >> (rate->shift + TOKEN_BITS);
+	return true;
+}
+
+/**
+ * synq_source_is_at() - does a way belong to a source?
+ * @table: buckets of sources
+ * @index: of the way among all
+ * @hash: of the source
+ *
+ * Context: any
+ * Return: true if so
+ */
+bool synq_source_is_at(const struct synq_source_table *table, u32 index,
+		       u64 hash)
+{
+	u32 set = index / SYNQ_SOURCE_WAYS;
+	u64 word = atomic64_read(&table->set[set].way[index % SYNQ_SOURCE_WAYS]);
+
+	return set == (hash & table->mask) && word >> TIME_BITS == tag_of(hash);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Token buckets of sources, in a table of fixed size.  See source.c.
+ */
+#ifndef _SYNQ_SOURCE_H
+#define _SYNQ_SOURCE_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+#include "tbf.h"
+
+/* One cache line. */
+#define SYNQ_SOURCE_WAYS		8
+
+#define SYNQ_SOURCE_TBF_RATE_MAX	1000000	/* connections/second */
+#define SYNQ_SOURCE_BURST_MAX		1000000	/* connections */
+
+/**
+ * struct synq_source_rate - immutable parameters of the buckets of one table
+ * @tbf: rate and burst
+ * @shift: bits of a unit of @tbf that a way does without
+ */
+struct synq_source_rate {
+	struct synq_tbf tbf;
+	u8 shift;
+};
+
+/**
+ * struct synq_source_set - what is searched, and changed, for a SYN
+ * @way: a source's bucket, see source.c; 0: nobody's
+ */
+struct synq_source_set {
+	atomic64_t way[SYNQ_SOURCE_WAYS];
+} __aligned(64);
+
+/**
+ * struct synq_source_note - what is shown of a way's source; decides nothing
+ * @addr: its prefix, in network order, host bits zero
+ * @conformed: SYNs that took a token, since it has the way
+ * @exceeded: SYNs that found its bucket empty
+ */
+struct synq_source_note {
+	u64 addr[2];
+	atomic64_t conformed;
+	atomic64_t exceeded;
+};
+
+/**
+ * struct synq_source_table - buckets of the sources of one class
+ * @mask: number of sets minus 1; that is a power of two
+ * @set: all zero is empty
+ * @note: of all ways of the first set, of the second, ...
+ */
+struct synq_source_table {
+	u32 mask;
+	struct synq_source_set *set;
+	struct synq_source_note *note;
+};
+
+/**
+ * struct synq_source - a source
+ * @addr: its prefix, in network order, host bits zero
+ * @hash: of @addr, with a secret key
+ */
+struct synq_source {
+	u64 addr[2];
+	u64 hash;
+};
+
+/**
+ * struct synq_source_class - the bucket of the class
+ * @tbf: rate and burst for sources that have a place; NULL: no limit
+ * @stray: for those that find none; of the same rate as @tbf
+ * @tat: state of the bucket, for both
+ */
+struct synq_source_class {
+	const struct synq_tbf *tbf;
+	const struct synq_tbf *stray;
+	atomic64_t *tat;
+};
+
+/**
+ * enum synq_source_answer - does a SYN conform?
+ * @SYNQ_SOURCE_CONFORMS: to both buckets, and has taken a token from each
+ * @SYNQ_SOURCE_EXCEEDS: its source's bucket is empty; nothing was taken
+ * @SYNQ_SOURCE_CLASS_EXCEEDS: its class's is; nothing was taken
+ */
+enum synq_source_answer {
+	SYNQ_SOURCE_CONFORMS,
+	SYNQ_SOURCE_EXCEEDS,
+	SYNQ_SOURCE_CLASS_EXCEEDS,
+};
+
+/**
+ * struct synq_source_state - what is known of a way
+ * @source: whose it is; the hash as far as the table has it
+ * @conformed: SYNs that took a token, since it has the way
+ * @exceeded: SYNs that found its bucket empty
+ * @tokens: in its bucket now
+ */
+struct synq_source_state {
+	struct synq_source source;
+	u64 conformed;
+	u64 exceeded;
+	u32 tokens;
+};
+
+void synq_source_init(struct synq_source_rate *rate, u32 per_second, u32 burst);
+bool synq_source_take_class(const struct synq_tbf *tbf, atomic64_t *word,
+			    u64 now_ns);
+enum synq_source_answer
+synq_source_take(const struct synq_source_table *table,
+		 const struct synq_source_rate *rate,
+		 const struct synq_source *source,
+		 const struct synq_source_class *class, u64 now_ns,
+		 bool *stray);
+bool synq_source_state(const struct synq_source_table *table,
+		       const struct synq_source_rate *rate, u32 index,
+		       u64 now_ns, struct synq_source_state *state);
+bool synq_source_is_at(const struct synq_source_table *table, u32 index,
+		       u64 hash);
+
+#endif /* _SYNQ_SOURCE_H */
