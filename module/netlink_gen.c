@@ -20,6 +20,15 @@ static const struct netlink_range_validation synq_a_class_burst_range = {
 	.max	= SYNQ_BURST_MAX,
 };
 
+static const struct netlink_range_validation synq_a_class_source_rate_range = {
+	.max	= SYNQ_SOURCE_RATE_MAX,
+};
+
+static const struct netlink_range_validation synq_a_class_source_burst_range = {
+	.min	= 1ULL,
+	.max	= SYNQ_BURST_MAX,
+};
+
 /* SYNQ_CMD_CONF_BEGIN - do */
 static const struct nla_policy synq_conf_begin_nl_policy[SYNQ_A_CONF_REPLACE + 1] = {
 	[SYNQ_A_CONF_GENERATION] = { .type = NLA_U32, },
@@ -51,6 +60,10 @@ static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_ENFORCE + 1
 	[SYNQ_A_CLASS_RESERVE] = NLA_POLICY_MAX(NLA_U8, SYNQ_RESERVE_MAX),
 	[SYNQ_A_CLASS_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_rate_range),
 	[SYNQ_A_CLASS_BURST] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_burst_range),
+	[SYNQ_A_CLASS_SOURCE_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_source_rate_range),
+	[SYNQ_A_CLASS_SOURCE_BURST] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_source_burst_range),
+	[SYNQ_A_CLASS_SOURCE_LEN_V4] = NLA_POLICY_RANGE(NLA_U8, 1, SYNQ_SOURCE_LEN_V4_MAX),
+	[SYNQ_A_CLASS_SOURCE_LEN_V6] = NLA_POLICY_RANGE(NLA_U8, 1, SYNQ_SOURCE_LEN_V6_MAX),
 	[SYNQ_A_CLASS_EXCESS] = NLA_POLICY_MAX(NLA_U8, 1),
 	[SYNQ_A_CLASS_CAP] = NLA_POLICY_MAX(NLA_U8, SYNQ_CAP_MAX),
 	[SYNQ_A_CLASS_MAX_WAIT] = { .type = NLA_U32, },
@@ -68,6 +81,10 @@ static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_ENFORCE + 1
 	[SYNQ_A_CLASS_RESERVE] = NLA_POLICY_MAX(NLA_U8, SYNQ_RESERVE_MAX),
 	[SYNQ_A_CLASS_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_rate_range),
 	[SYNQ_A_CLASS_BURST] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_burst_range),
+	[SYNQ_A_CLASS_SOURCE_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_source_rate_range),
+	[SYNQ_A_CLASS_SOURCE_BURST] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_source_burst_range),
+	[SYNQ_A_CLASS_SOURCE_LEN_V4] = NLA_POLICY_RANGE(NLA_U8, 1, SYNQ_SOURCE_LEN_V4_MAX),
+	[SYNQ_A_CLASS_SOURCE_LEN_V6] = NLA_POLICY_RANGE(NLA_U8, 1, SYNQ_SOURCE_LEN_V6_MAX),
 	[SYNQ_A_CLASS_EXCESS] = NLA_POLICY_MAX(NLA_U8, 1),
 	[SYNQ_A_CLASS_CAP] = NLA_POLICY_MAX(NLA_U8, SYNQ_CAP_MAX),
 	[SYNQ_A_CLASS_MAX_WAIT] = { .type = NLA_U32, },
@@ -134,7 +151,7 @@ static const struct nla_policy synq_refusal_get_nl_policy[SYNQ_A_REFUSAL_SOURCE 
 };
 
 /* Ops table for synq */
-const struct genl_split_ops synq_nl_ops[21] = {
+const struct genl_split_ops synq_nl_ops[22] = {
 	{
 		.cmd	= SYNQ_CMD_CONF_GET,
 		.doit	= synq_nl_conf_get_doit,
@@ -269,5 +286,10 @@ const struct genl_split_ops synq_nl_ops[21] = {
 		.policy		= synq_refusal_get_nl_policy,
 		.maxattr	= SYNQ_A_REFUSAL_SOURCE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd	= SYNQ_CMD_SOURCE_GET,
+		.dumpit	= synq_nl_source_get_dumpit,
+		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
 	},
 };

@@ -12,7 +12,7 @@
 #include <uapi/linux/synq.h>
 
 /* Ops table for synq */
-extern const struct genl_split_ops synq_nl_ops[21];
+extern const struct genl_split_ops synq_nl_ops[22];
 
 int synq_nl_conf_get_doit(struct sk_buff *skb, struct genl_info *info);
 int synq_nl_conf_begin_doit(struct sk_buff *skb, struct genl_info *info);
@@ -37,5 +37,6 @@ int synq_nl_stats_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int synq_nl_classify_doit(struct sk_buff *skb, struct genl_info *info);
 int synq_nl_refusal_get_dumpit(struct sk_buff *skb,
 			       struct netlink_callback *cb);
+int synq_nl_source_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 
 #endif /* _LINUX_SYNQ_GEN_H */
