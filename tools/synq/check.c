@@ -64,6 +64,18 @@ static int check_class(const struct conf *conf, const struct class *class)
 		snprintf(value, sizeof(value), "burst %u", spec->burst);
 		return refuse(&origin, value, "a burst without a rate");
 	}
+	if ((spec->given & GIVEN_SOURCE_BURST) && !spec->source_rate) {
+		snprintf(value, sizeof(value), "source-burst %u",
+			 spec->source_burst);
+		return refuse(&origin, value,
+			      "a source-burst without a source-rate");
+	}
+	if ((spec->given & GIVEN_SOURCE_LEN) && !spec->source_rate) {
+		snprintf(value, sizeof(value), "source-len %u,%u",
+			 spec->source_len[0], spec->source_len[1]);
+		return refuse(&origin, value,
+			      "a source-len without a source-rate");
+	}
 	if (!spec->mark)
 		return DONE;
 
@@ -244,6 +256,19 @@ static void note_orders(const struct conf *conf, const struct class **class,
 		       share);
 }
 
+static void note_rates(const struct class **class, unsigned int number)
+{
+	unsigned int i;
+
+	for (i = 0; i < number; i++) {
+		const struct class_spec *spec = &class[i]->spec;
+
+		if (spec->rate && spec->source_rate > spec->rate)
+			remark("the source-rate of %s is higher than its rate, which holds for all of its sources together",
+			       spec->name);
+	}
+}
+
 /**
  * conf_notes() - remarks on a valid configuration that may not do what is meant
  * @conf: the configuration
@@ -258,6 +283,7 @@ void conf_notes(const struct conf *conf)
 		remark("no listener is configured, so no SYN is judged");
 	if (!number)
 		return;
+	note_rates(class, number);
 	last = &class[number - 1]->spec;
 	if ((last->given & GIVEN_RESERVE) && last->reserve && last->is_default)
 		remark("the reserve of %s keeps nobody out: no class comes after it",

@@ -11,7 +11,7 @@
 
 #include "print.h"
 
-#define COLUMNS_MAX	24
+#define COLUMNS_MAX	40
 #define WIDTH		100
 #define CELL_ROOM	48
 

@@ -35,6 +35,9 @@ int command_why(struct words *words, unsigned int flags);
 /* stats.c */
 int command_stats(struct words *words, unsigned int flags);
 
+/* sources.c */
+int command_sources(struct words *words, unsigned int flags);
+
 /* json.c */
 void json_array_begin(void);
 void json_array_put(json_t *element);

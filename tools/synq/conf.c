@@ -110,15 +110,24 @@ static void merge(struct class_spec *to, const struct class_spec *from)
 		to->rate = from->rate;
 	if (from->given & GIVEN_BURST)
 		to->burst = from->burst;
+	if (from->given & GIVEN_SOURCE_RATE)
+		to->source_rate = from->source_rate;
+	if (from->given & GIVEN_SOURCE_BURST)
+		to->source_burst = from->source_burst;
+	if (from->given & GIVEN_SOURCE_LEN)
+		memcpy(to->source_len, from->source_len,
+		       sizeof(to->source_len));
 	if (from->given & GIVEN_EXCESS)
 		to->excess = from->excess;
 	if (from->given & GIVEN_ENFORCE)
 		to->observe = from->observe;
 
 	/* A limit that is taken away takes its burst with it. */
-	if ((from->given & GIVEN_RATE) && !from->rate &&
-	    !(from->given & GIVEN_BURST))
-		to->given &= ~GIVEN_BURST;
+	if ((from->given & GIVEN_RATE) && !from->rate)
+		to->given &= ~GIVEN_BURST | from->given;
+	if ((from->given & GIVEN_SOURCE_RATE) && !from->source_rate)
+		to->given &= ~(GIVEN_SOURCE_BURST | GIVEN_SOURCE_LEN) |
+			     from->given;
 }
 
 static int edit_class(struct conf *conf, const struct edit *edit)

@@ -38,6 +38,9 @@ struct verbs {
 	bool name;
 };
 
+/* Room for the names of all options of an object. */
+#define LIST_ROOM	192
+
 static const char * const verb_names[VERB_NUMBER] = { "add", "set", "del" };
 static const char * const excess_names[] = { "drop", "pass" };
 static const char * const order_names[] = {
@@ -143,13 +146,37 @@ static int parse_rate(struct edit *edit, const char *text)
 	edit->class.rate = 0;
 	if (taken_away(edit, text, &error))
 		return error;
-	return value_rate(&edit->origin, text, &edit->class.rate);
+	return value_rate(&edit->origin, text, "rate", SYNQ_RATE_MAX,
+			  &edit->class.rate);
 }
 
 static int parse_burst(struct edit *edit, const char *text)
 {
 	return value_range(&edit->origin, text, "burst", 1, SYNQ_BURST_MAX,
 			   &edit->class.burst);
+}
+
+static int parse_source_rate(struct edit *edit, const char *text)
+{
+	int error;
+
+	edit->class.source_rate = 0;
+	if (taken_away(edit, text, &error))
+		return error;
+	return value_rate(&edit->origin, text, "source-rate",
+			  SYNQ_SOURCE_RATE_MAX, &edit->class.source_rate);
+}
+
+static int parse_source_burst(struct edit *edit, const char *text)
+{
+	return value_range(&edit->origin, text, "source-burst", 1,
+			   SYNQ_BURST_MAX, &edit->class.source_burst);
+}
+
+static int parse_source_len(struct edit *edit, const char *text)
+{
+	return value_lengths(&edit->origin, text, "source-len",
+			     edit->class.source_len);
 }
 
 static int parse_excess(struct edit *edit, const char *text)
@@ -257,11 +284,11 @@ static const struct option class_options[] = {
 	{ "min-share", GIVEN_MIN_SHARE, "N%", parse_min_share },
 	{ "rate", GIVEN_RATE, "N/second", parse_rate },
 	{ "burst", GIVEN_BURST, "N", parse_burst },
+	{ "source-rate", GIVEN_SOURCE_RATE, "N/second", parse_source_rate },
+	{ "source-burst", GIVEN_SOURCE_BURST, "N", parse_source_burst },
+	{ "source-len", GIVEN_SOURCE_LEN, "V4,V6", parse_source_len },
 	{ "excess", GIVEN_EXCESS, "drop or pass", parse_excess },
 	{ "enforce", GIVEN_ENFORCE, "on or off", parse_enforce },
-	{ .name = "source-rate" },
-	{ .name = "source-burst" },
-	{ .name = "source-len" },
 	{ }
 };
 
@@ -298,7 +325,9 @@ static const struct option set_options[] = {
 #define CLASS_GIVEN	(GIVEN_PRIORITY | GIVEN_DEFAULT | GIVEN_MARK |	\
 			 GIVEN_WEIGHT | GIVEN_RESERVE | GIVEN_CAP |	\
 			 GIVEN_MAX_WAIT | GIVEN_MIN_SHARE | GIVEN_RATE |	\
-			 GIVEN_BURST | GIVEN_EXCESS | GIVEN_ENFORCE)
+			 GIVEN_BURST | GIVEN_SOURCE_RATE |		\
+			 GIVEN_SOURCE_BURST | GIVEN_SOURCE_LEN |	\
+			 GIVEN_EXCESS | GIVEN_ENFORCE)
 #define LISTENER_GIVEN	(GIVEN_PORT | GIVEN_ORDER | GIVEN_APP_ORDER |	\
 			 GIVEN_ENFORCE)
 
@@ -415,7 +444,7 @@ static const char *list_options(const struct option *options,
 static int refuse_word(const struct edit *edit, const char *word)
 {
 	const struct verbs *verb = &objects[edit->object].verbs[edit->verb];
-	char list[128];
+	char list[LIST_ROOM];
 
 	if (!verb->may)
 		return refuse(&edit->origin, word, "too much for %s %s",
@@ -482,7 +511,7 @@ static int check_given(const struct edit *edit)
 	const struct option *option = objects[edit->object].options;
 	unsigned int may;
 	char text[64];
-	char list[128];
+	char list[LIST_ROOM];
 
 	for (; option->name; option++) {
 		if (option->bit & verb->must & ~edit->given)

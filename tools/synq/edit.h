@@ -42,6 +42,9 @@ enum verb {
 #define GIVEN_MIN_SHARE	0x08000
 #define GIVEN_ENFORCE	0x10000
 #define GIVEN_APP_ORDER	0x20000
+#define GIVEN_SOURCE_RATE	0x40000
+#define GIVEN_SOURCE_BURST	0x80000
+#define GIVEN_SOURCE_LEN	0x100000
 
 /**
  * struct class_spec - what can be said of a class
@@ -57,6 +60,9 @@ enum verb {
  * @min_share: per cent of the connections accepted; 0: none
  * @rate: SYNs per second; 0: no limit
  * @burst: SYNs
+ * @source_rate: SYNs per second of each source; 0: no limit
+ * @source_burst: SYNs
+ * @source_len: bits of an address that make a source, IPv4 and IPv6
  * @excess: enum synq_excess
  * @observe: count what would be done, and do nothing ("enforce off")
  */
@@ -73,6 +79,9 @@ struct class_spec {
 	__u32 min_share;
 	__u32 rate;
 	__u32 burst;
+	__u32 source_rate;
+	__u32 source_burst;
+	__u32 source_len[2];
 	__u32 excess;
 	bool observe;
 };

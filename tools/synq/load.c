@@ -37,6 +37,24 @@ static int get_conf(struct nl *nl, struct conf *conf)
 	return error.code ? nl_refuse(NULL, NULL, &error) : DONE;
 }
 
+/* A length that was not given is that by default. */
+static void take_source_limit(struct class_spec *spec, struct nlattr **attr)
+{
+	__u8 v4 = attr_u8(attr, SYNQ_A_CLASS_SOURCE_LEN_V4);
+	__u8 v6 = attr_u8(attr, SYNQ_A_CLASS_SOURCE_LEN_V6);
+
+	spec->source_rate = attr_u32(attr, SYNQ_A_CLASS_SOURCE_RATE);
+	if (spec->source_rate)
+		spec->given |= GIVEN_SOURCE_RATE;
+	spec->source_burst = attr_u32(attr, SYNQ_A_CLASS_SOURCE_BURST);
+	if (spec->source_burst)
+		spec->given |= GIVEN_SOURCE_BURST;
+	if (v4 || v6)
+		spec->given |= GIVEN_SOURCE_LEN;
+	spec->source_len[0] = v4 ? v4 : SOURCE_LEN_V4;
+	spec->source_len[1] = v6 ? v6 : SOURCE_LEN_V6;
+}
+
 static void take_spec(struct class_spec *spec, struct nlattr **attr)
 {
 	spec->given = 0;
@@ -70,6 +88,7 @@ static void take_spec(struct class_spec *spec, struct nlattr **attr)
 	spec->burst = attr_u32(attr, SYNQ_A_CLASS_BURST);
 	if (spec->rate && spec->burst)
 		spec->given |= GIVEN_BURST;
+	take_source_limit(spec, attr);
 	spec->excess = attr_u8(attr, SYNQ_A_CLASS_EXCESS);
 	if (attr[SYNQ_A_CLASS_EXCESS])
 		spec->given |= GIVEN_EXCESS;
@@ -98,6 +117,8 @@ static void take_class(struct nlattr **attr, void *arg)
 	class->matches = attr_u32(attr, SYNQ_A_CLASS_MATCHES);
 	class->reserve = attr_u8(attr, SYNQ_A_CLASS_RESERVE_EFFECTIVE);
 	class->burst = attr_u32(attr, SYNQ_A_CLASS_BURST_EFFECTIVE);
+	class->source_burst = attr_u32(attr,
+				       SYNQ_A_CLASS_SOURCE_BURST_EFFECTIVE);
 	class->max_wait = attr_u32(attr, SYNQ_A_CLASS_MAX_WAIT_EFFECTIVE);
 	class->order = ++conf->served;
 	conf->classes += !class->builtin;

@@ -56,6 +56,13 @@ const char *class_line(const struct class_spec *spec, char *text)
 		append(text, " rate %u/second", spec->rate);
 	if (spec->given & GIVEN_BURST)
 		append(text, " burst %u", spec->burst);
+	if (spec->source_rate)
+		append(text, " source-rate %u/second", spec->source_rate);
+	if (spec->given & GIVEN_SOURCE_BURST)
+		append(text, " source-burst %u", spec->source_burst);
+	if (spec->given & GIVEN_SOURCE_LEN)
+		append(text, " source-len %u,%u", spec->source_len[0],
+		       spec->source_len[1]);
 	if (spec->excess != SYNQ_EXCESS_DROP)
 		append(text, " excess %s", excess_name(spec->excess));
 	if (spec->observe)

@@ -8,7 +8,7 @@
 #include "conf.h"
 
 /* Room for any line of a configuration. */
-#define LINE_ROOM	256
+#define LINE_ROOM	320
 
 /* print.c */
 const char *class_line(const struct class_spec *spec, char *text);

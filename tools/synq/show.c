@@ -46,6 +46,18 @@ static json_t *class_json(const struct class *class)
 		json_object_set_new(json, "rate", json_integer(spec->rate));
 	if (spec->given & GIVEN_BURST)
 		json_object_set_new(json, "burst", json_integer(spec->burst));
+	if (spec->source_rate)
+		json_object_set_new(json, "source_rate",
+				    json_integer(spec->source_rate));
+	if (spec->given & GIVEN_SOURCE_BURST)
+		json_object_set_new(json, "source_burst",
+				    json_integer(spec->source_burst));
+	if (spec->given & GIVEN_SOURCE_LEN) {
+		json_object_set_new(json, "source_len_v4",
+				    json_integer(spec->source_len[0]));
+		json_object_set_new(json, "source_len_v6",
+				    json_integer(spec->source_len[1]));
+	}
 	json_object_set_new(json, "excess",
 			    json_string(excess_name(spec->excess)));
 	json_object_set_new(json, "enforce", json_boolean(!spec->observe));
@@ -53,6 +65,8 @@ static json_t *class_json(const struct class *class)
 			    json_integer(class->reserve));
 	json_object_set_new(json, "burst_effective",
 			    json_integer(class->burst));
+	json_object_set_new(json, "source_burst_effective",
+			    json_integer(class->source_burst));
 	json_object_set_new(json, "max_wait_effective",
 			    wait_json(class->max_wait));
 	json_object_set_new(json, "builtin", json_boolean(class->builtin));
@@ -77,6 +91,26 @@ static void say(struct said *said, const struct class_spec *spec)
 }
 
 /* Returns true if a value is shown that is in force by default only. */
+static bool source_cells(struct columns *columns, const struct class *class)
+{
+	const struct class_spec *spec = &class->spec;
+	bool burst = !(spec->given & GIVEN_SOURCE_BURST);
+	bool len = !(spec->given & GIVEN_SOURCE_LEN);
+
+	if (!spec->source_rate) {
+		columns_cell(columns, "-");
+		columns_cell(columns, "-");
+		columns_cell(columns, "-");
+		return false;
+	}
+	columns_cell(columns, "%u/second", spec->source_rate);
+	columns_cell(columns, "%u%s", class->source_burst, burst ? "*" : "");
+	columns_cell(columns, "%u,%u%s", spec->source_len[0],
+		     spec->source_len[1], len ? "*" : "");
+	return burst || len;
+}
+
+/* Returns true if a value is shown that is in force by default only. */
 static bool class_row(struct columns *columns, const struct class *class,
 		      const struct said *said)
 {
@@ -85,6 +119,7 @@ static bool class_row(struct columns *columns, const struct class *class,
 	bool reserve = !(spec->given & GIVEN_RESERVE) && class->reserve;
 	bool burst = !(spec->given & GIVEN_BURST) && class->burst;
 	bool wait = !(spec->given & GIVEN_MAX_WAIT) && !none;
+	bool source;
 	char time[TIME_TEXT];
 
 	columns_cell(columns, "%s", spec->name);
@@ -107,14 +142,16 @@ static bool class_row(struct columns *columns, const struct class *class,
 		columns_cell(columns, "%u%s", class->burst, burst ? "*" : "");
 	else
 		columns_cell(columns, "-");
+	source = source_cells(columns, class);
 	columns_cell(columns, "%s",
-		     spec->rate || spec->excess != SYNQ_EXCESS_DROP ?
+		     spec->rate || spec->source_rate ||
+		     spec->excess != SYNQ_EXCESS_DROP ?
 		     excess_name(spec->excess) : "-");
 	columns_cell(columns, "%s",
 		     said->observe ? enforce_name(spec->observe) : "-");
 	columns_cell(columns, "%u", class->matches);
 	columns_row(columns);
-	return reserve || burst || wait;
+	return reserve || burst || wait || source;
 }
 
 static bool named(const struct words *words, const char *name)
@@ -144,7 +181,8 @@ static int show_classes(struct words *words, unsigned int flags,
 {
 	static const char * const headings[] = {
 		"CLASS", "KIND", "PRIORITY", "MARK", "WEIGHT", "RESERVE",
-		"CAP", "MAX-WAIT", "MIN-SHARE", "RATE", "BURST", "EXCESS",
+		"CAP", "MAX-WAIT", "MIN-SHARE", "RATE", "BURST",
+		"SOURCE-RATE", "SOURCE-BURST", "SOURCE-LEN", "EXCESS",
 		"ENFORCE", "MATCHES",
 	};
 	const struct class *class[SLOTS];

@@ -28,6 +28,8 @@ static const struct counter {
 	{ SYNQ_A_COUNTERS_ADMITTED, "admitted", "ADMITTED" },
 	{ SYNQ_A_COUNTERS_EXCESS_DROPPED, "excess_dropped", "EXCESS-DROPPED" },
 	{ SYNQ_A_COUNTERS_EXCESS_PASSED, "excess_passed", "EXCESS-PASSED" },
+	{ SYNQ_A_COUNTERS_SOURCE_DROPPED, "source_dropped", "SOURCE-DROPPED" },
+	{ SYNQ_A_COUNTERS_SOURCE_PASSED, "source_passed", "SOURCE-PASSED" },
 	{ SYNQ_A_COUNTERS_QUEUE_REFUSED, "queue_refused", "QUEUE-REFUSED" },
 	{ SYNQ_A_COUNTERS_WAIT_REFUSED, "wait_refused", "WAIT-REFUSED" },
 	{ FIRST_TRIES_TYPE, "first_tries", "FIRST-TRIES" },
@@ -53,6 +55,8 @@ static const struct counter {
 	{ SYNQ_A_COUNTERS_WOULD_WITHHOLD, "would_withhold",
 	  "WOULD-WITHHOLD" },
 	{ SYNQ_A_COUNTERS_WOULD_MOVE, "would_move", "WOULD-MOVE" },
+	{ SYNQ_A_COUNTERS_SOURCE_UNTRACKED, "source_untracked",
+	  "SOURCE-UNTRACKED" },
 	{ SYNQ_A_COUNTERS_WAITED_1MS, "waited_1ms", "<=1MS" },
 	{ SYNQ_A_COUNTERS_WAITED_4MS, "waited_4ms", "<=4MS" },
 	{ SYNQ_A_COUNTERS_WAITED_16MS, "waited_16ms", "<=16MS" },
@@ -64,11 +68,11 @@ static const struct counter {
 };
 
 #define COUNTERS	(sizeof(counters) / sizeof(*counters))
-#define SYN_COUNTERS	6	/* those of the first table */
+#define SYN_COUNTERS	8	/* those of the first table */
 #define ALWAYS		2	/* of those, shown though zero */
 #define SEEN		0
-#define FIRST_TRIES	6
-#define RETRIES		7
+#define FIRST_TRIES	8
+#define RETRIES		9
 
 /* Of the network namespace. */
 static const struct counter net_counters[] = {
@@ -125,11 +129,9 @@ static int parse(struct words *words, struct stats *stats)
 	const char *word, *value;
 
 	while ((word = words_next(words))) {
-		if (!strcmp(word, "sources"))
-			return refuse(NULL, word, "not supported yet");
 		if (strcmp(word, "class") && strcmp(word, "listener"))
 			return refuse(NULL, word,
-				      "not a stats option (class, listener)");
+				      "not a stats option (sources, class, listener)");
 		value = words_next(words);
 		if (*word == 'c' ? !!stats->class : !!stats->port)
 			return refuse(NULL, word, "given twice");
@@ -392,7 +394,7 @@ static void print_json(const struct stats *stats)
 
 /**
  * command_stats() - print counters
- * @words: [class NAME] [listener PORT]
+ * @words: [class NAME] [listener PORT], or sources and what follows it
  * @flags: FLAG_JSON
  *
  * Return: exit status.
@@ -403,6 +405,8 @@ int command_stats(struct words *words, unsigned int flags)
 	struct nl nl = { 0 };
 	int error;
 
+	if (words_peek(words) && !strcmp(words_peek(words), "sources"))
+		return command_sources(words, flags);
 	error = parse(words, &stats);
 	if (!error)
 		error = nl_open(&nl);

@@ -58,6 +58,23 @@ int tx_begin(struct tx *tx, struct nl *nl, bool replace,
 	return nl_call(nl, nlh, 0, NULL, NULL, &tx->error);
 }
 
+static void put_source_limit(struct nlmsghdr *nlh,
+			     const struct class_spec *spec)
+{
+	if (spec->given & GIVEN_SOURCE_RATE)
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_SOURCE_RATE,
+				 spec->source_rate);
+	if (spec->given & GIVEN_SOURCE_BURST)
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_SOURCE_BURST,
+				 spec->source_burst);
+	if (spec->given & GIVEN_SOURCE_LEN) {
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_SOURCE_LEN_V4,
+				spec->source_len[0]);
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_SOURCE_LEN_V6,
+				spec->source_len[1]);
+	}
+}
+
 static void put_class(struct nlmsghdr *nlh, const struct class_spec *spec)
 {
 	mnl_attr_put_strz(nlh, SYNQ_A_CLASS_NAME, spec->name);
@@ -81,6 +98,7 @@ static void put_class(struct nlmsghdr *nlh, const struct class_spec *spec)
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_RATE, spec->rate);
 	if (spec->given & GIVEN_BURST)
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_BURST, spec->burst);
+	put_source_limit(nlh, spec);
 	if (spec->given & GIVEN_EXCESS)
 		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_EXCESS, spec->excess);
 	if (spec->given & GIVEN_ENFORCE)

@@ -141,26 +141,52 @@ int value_time(const struct origin *origin, const char *text,
  * value_rate() - SYNs per second
  * @origin: where it stands
  * @text: the word: N/second, N/sec or N/s
+ * @what: name of the option, for the message
+ * @max: highest rate; the lowest is 1
  * @value: SYNs per second
  *
  * Return: DONE or REFUSED.
  */
-int value_rate(const struct origin *origin, const char *text, __u32 *value)
+int value_rate(const struct origin *origin, const char *text,
+	       const char *what, __u32 max, __u32 *value)
 {
 	size_t digits = strspn(text, "0123456789");
 	const char *unit = text + digits;
 	bool good;
 
-	good = number(text, digits, value) && *value &&
-	       *value <= SYNQ_RATE_MAX;
+	good = number(text, digits, value) && *value && *value <= max;
 	if (good && !*unit)
 		return refuse(origin, text, "the unit is missing: %u/second",
 			      *value);
 	if (good && (!strcmp(unit, "/second") || !strcmp(unit, "/sec") ||
 		     !strcmp(unit, "/s")))
 		return DONE;
-	return refuse(origin, text, "rate is N/second, N 1..%u",
-		      SYNQ_RATE_MAX);
+	return refuse(origin, text, "%s is N/second, N 1..%u", what, max);
+}
+
+/**
+ * value_lengths() - a prefix length of IPv4 and one of IPv6
+ * @origin: where it stands
+ * @text: the word: V4,V6
+ * @what: name of the option, for the message
+ * @length: bits of IPv4 and of IPv6
+ *
+ * Return: DONE or REFUSED.
+ */
+int value_lengths(const struct origin *origin, const char *text,
+		  const char *what, __u32 length[2])
+{
+	size_t comma = strcspn(text, ",");
+	const char *rest = text + comma + !!text[comma];
+
+	if (number(text, comma, &length[0]) &&
+	    number(rest, strlen(rest), &length[1]) && length[0] && length[1] &&
+	    length[0] <= SYNQ_SOURCE_LEN_V4_MAX &&
+	    length[1] <= SYNQ_SOURCE_LEN_V6_MAX)
+		return DONE;
+	return refuse(origin, text,
+		      "%s is V4,V6: bits of an IPv4 address, 1..%u, and of an IPv6 address, 1..%u",
+		      what, SYNQ_SOURCE_LEN_V4_MAX, SYNQ_SOURCE_LEN_V6_MAX);
 }
 
 static bool letter(char c)

@@ -26,6 +26,10 @@ struct prefix {
 	__u8 address[16];
 };
 
+/* What makes a source unless source-len says so: bits of IPv4 and of IPv6. */
+#define SOURCE_LEN_V4	32
+#define SOURCE_LEN_V6	64
+
 /* "4294967295ms" and its NUL */
 #define TIME_TEXT	13
 
@@ -51,7 +55,10 @@ int value_percent(const struct origin *origin, const char *text,
 		  const char *what, __u32 min, __u32 max, __u32 *value);
 int value_time(const struct origin *origin, const char *text,
 	       const char *what, __u32 max, __u32 *ms);
-int value_rate(const struct origin *origin, const char *text, __u32 *value);
+int value_rate(const struct origin *origin, const char *text,
+	       const char *what, __u32 max, __u32 *value);
+int value_lengths(const struct origin *origin, const char *text,
+		  const char *what, __u32 length[2]);
 int value_name(const struct origin *origin, const char *text);
 int value_address(const struct origin *origin, const char *text,
 		  struct prefix *prefix);

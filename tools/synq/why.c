@@ -48,7 +48,7 @@ struct refusals {
 };
 
 static const char * const reasons[] = {
-	"excess_dropped", "queue_refused", "wait_refused",
+	"excess_dropped", "queue_refused", "wait_refused", "source_dropped",
 };
 
 static int parse(struct words *words, struct question *question)
@@ -154,6 +154,13 @@ static const char *reason_text(struct conf *conf,
 		snprintf(text, REASON_TEXT,
 			 "excess-dropped: over rate %u/second",
 			 class->spec.rate);
+		break;
+	case SYNQ_REFUSED_SOURCE_DROPPED:
+		if (!class || !class->spec.source_rate)
+			return "source-dropped: over the source-rate of then";
+		snprintf(text, REASON_TEXT,
+			 "source-dropped: over source-rate %u/second",
+			 class->spec.source_rate);
 		break;
 	case SYNQ_REFUSED_QUEUE_REFUSED:
 		return queue_text(conf, class, text);

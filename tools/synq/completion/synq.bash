@@ -13,7 +13,7 @@ _synq_ports() {
 }
 
 _synq_class_options='priority default mark weight reserve cap max-wait min-share
-	rate burst excess enforce'
+	rate burst source-rate source-burst source-len excess enforce'
 
 # What may follow "class add gold priority 3", by the last word.
 _synq_option() {
@@ -24,8 +24,9 @@ _synq_option() {
 	class/enforce | listener/enforce | listener/app-order) echo 'on off' ;;
 	class/max-wait) echo none ;;
 	class/priority) echo {0..15} ;;
-	class/weight | class/reserve | class/burst) ;;
-	class/rate | class/mark | class/cap | class/min-share)
+	class/weight | class/reserve | class/burst | class/source-burst |
+		class/source-len) ;;
+	class/rate | class/source-rate | class/mark | class/cap | class/min-share)
 		[ "$verb" = set ] && echo none ;;
 	match/class | class/del | class/set) _synq_classes ;;
 	match/source | class/add) ;;
@@ -57,7 +58,9 @@ _synq_words() {
 		case $last in
 		class) _synq_classes ;;
 		listener) _synq_ports ;;
-		*) echo '-j class listener' ;;
+		sources) echo '-j class top' ;;
+		top) ;;
+		*) echo '-j sources class listener top' ;;
 		esac ;;
 	classify/ | why/) echo '-j' ;;
 	classify/*) [ "$last" = mark ] || echo 'mark' ;;

@@ -22,7 +22,8 @@
 
 static const char * const words[] = {
 	"class", "match", "listener", "mark", "mask", "add", "set", "del",
-	"show", "priority", "default", "reserve", "rate", "burst", "excess",
+	"show", "priority", "default", "reserve", "rate", "burst",
+	"source-rate", "source-burst", "source-len", "excess",
 	"drop", "pass", "cookie", "source", "port", "order", "strict", "none",
 	"weight", "cap", "max-wait", "min-share", "enforce", "on", "off",
 	"app-order",
