@@ -17,11 +17,21 @@
 #include <linux/netlink.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include "aggregate.h"
 #include "conf.h"
 
 #define RESERVE_FIRST	25	/* per cent, for the first class */
 #define BURST_MIN	8	/* a browser opens 6 connections at once */
 #define MAX_WAIT	300	/* ms, for all but the first class */
+#define SOURCE_LEN_V4	32	/* bits */
+#define SOURCE_LEN_V6	64
+
+/*
+ * Without a rate of the class, what its strays get together, in multiples of what
+ * one source gets: when half of the table is in use, about so many sources of
+ * 32768 find their set full.
+ */
+#define STRAYS		256
 
 static BLOCKING_NOTIFIER_HEAD(observers);
 
@@ -112,6 +122,8 @@ struct synq_conf *synq_conf_copy(const struct synq_conf *conf)
 	*copy = *conf;
 	copy->lpm[0].node = NULL;
 	copy->lpm[1].node = NULL;
+	for (i = 0; i < SYNQ_SLOTS; i++)
+		copy->class[i].aggregates = NULL;
 	for (i = 0; i < copy->n_listeners; i++)
 		synq_port_get(copy->listener[i].port);
 	if (copy_lpm(&copy->lpm[0], &conf->lpm[0]) ||
@@ -136,6 +148,8 @@ void synq_conf_free(struct synq_conf *conf)
 		return;
 	for (i = 0; i < conf->n_listeners; i++)
 		synq_port_put(conf->listener[i].port);
+	for (i = 0; i < SYNQ_SLOTS; i++)
+		synq_aggregate_put(conf->class[i].aggregates);
 	kvfree(conf->lpm[0].node);
 	kvfree(conf->lpm[1].node);
 	kvfree(conf);
@@ -343,18 +357,51 @@ static int check_classes(const struct synq_conf *conf,
 			NL_SET_ERR_MSG(extack, "burst without rate");
 			return -EINVAL;
 		}
+		if (!class->source_rate &&
+		    (class->source_burst || class->source_len_given[0] ||
+		     class->source_len_given[1])) {
+			NL_SET_ERR_MSG(extack, "source-burst or source-len without source-rate");
+			return -EINVAL;
+		}
 	}
 	return 0;
 }
 
+static u32 burst_of(u32 rate, u32 given)
+{
+	if (!rate)
+		return 0;
+	return given ?: clamp_t(u32, rate / 2, BURST_MIN, SYNQ_BURST_MAX);
+}
+
 static void set_bucket(struct synq_class *class)
 {
-	class->burst_effective = 0;
-	if (!class->rate)
+	class->burst_effective = burst_of(class->rate, class->burst);
+	class->bucket_rate = class->rate;
+	if (class->rate)
+		synq_tbf_init(&class->tbf, class->rate, class->burst_effective);
+}
+
+/* Strays get what is above half of the class's bucket, or a bucket of their own. */
+static void set_source_buckets(struct synq_class *class)
+{
+	u32 strays = DIV_ROUND_UP(class->burst_effective, 2);
+
+	class->source_burst_effective = burst_of(class->source_rate,
+						 class->source_burst);
+	class->source_len[0] = class->source_len_given[0] ?: SOURCE_LEN_V4;
+	class->source_len[1] = class->source_len_given[1] ?: SOURCE_LEN_V6;
+	if (!class->source_rate)
 		return;
-	class->burst_effective = class->burst ?:
-		clamp_t(u32, class->rate / 2, BURST_MIN, SYNQ_BURST_MAX);
-	synq_tbf_init(&class->tbf, class->rate, class->burst_effective);
+	synq_source_init(&class->source_tbf, class->source_rate,
+			 class->source_burst_effective);
+	if (!class->rate) {
+		class->bucket_rate = min_t(u32, STRAYS * class->source_rate,
+					   SYNQ_RATE_MAX);
+		strays = min_t(u32, STRAYS * class->source_burst_effective,
+			       SYNQ_BURST_MAX);
+	}
+	synq_tbf_init(&class->stray_tbf, class->bucket_rate, strays);
 }
 
 /**
@@ -386,8 +433,10 @@ int synq_conf_finish(struct synq_conf *conf, const struct net *net,
 	err = check_marks(conf, net, extack);
 	if (err)
 		return err;
-	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++)
+	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
 		set_bucket(&conf->class[slot]);
+		set_source_buckets(&conf->class[slot]);
+	}
 	return 0;
 }
 
@@ -405,7 +454,8 @@ static void reset_slots(struct synq_net *sn, const struct synq_conf *old,
 		const struct synq_class *was = old ? &old->class[slot] : NULL;
 		const struct synq_class *is = &conf->class[slot];
 
-		if (!was || was->rate != is->rate || strcmp(was->name, is->name))
+		if (!was || was->bucket_rate != is->bucket_rate ||
+		    strcmp(was->name, is->name))
 			atomic64_set(&sn->tat[slot], 0);
 		if (was && !strcmp(was->name, is->name))
 			continue;

@@ -8,11 +8,13 @@
 #include <linux/notifier.h>
 #include <linux/rcupdate.h>
 #include "lpm.h"
+#include "source.h"
 #include "stats.h"
 #include "synq.h"
 #include "tbf.h"
 
 struct netlink_ext_ack;
+struct synq_aggregates;
 
 /* max_wait: no limit */
 #define SYNQ_WAIT_NONE	((u32)SYNQ_MAX_WAIT_NONE)
@@ -21,9 +23,20 @@ struct netlink_ext_ack;
  * struct synq_class - the outcome of classification
  * @name: unique, "" for a slot without a class
  * @tbf: the bucket's parameters, set if @rate is not 0
+ * @stray_tbf: the same for sources without a place, set if @source_rate is not 0
+ * @source_tbf: parameters of the sources' buckets, set if @source_rate is not 0
+ * @aggregates: the sources' buckets, with a reference; NULL without @source_rate,
+ *	and while the configuration is a draft
+ * @bucket_rate: of the class's bucket or, without @rate, of its strays'; 0: none
  * @rate: SYNs/second, 0: no limit
  * @burst: SYNs, as given; 0: by default
  * @burst_effective: SYNs, 0 without @rate
+ * @source_rate: SYNs/second of each source, 0: no limit
+ * @source_burst: SYNs, as given; 0: by default
+ * @source_burst_effective: SYNs, 0 without @source_rate
+ * @source_len_given: bits of an address that make a source, IPv4 and IPv6;
+ *	0: by default
+ * @source_len: in force
  * @mark: value inside the mask, not shifted; 0: none
  * @mark_bits: the same, shifted into the mask
  * @matches: prefixes that name the class
@@ -49,9 +62,18 @@ struct netlink_ext_ack;
 struct synq_class {
 	char name[SYNQ_NAME_MAX + 1];
 	struct synq_tbf tbf;
+	struct synq_tbf stray_tbf;
+	struct synq_source_rate source_tbf;
+	struct synq_aggregates *aggregates;
+	u32 bucket_rate;
 	u32 rate;
 	u32 burst;
 	u32 burst_effective;
+	u32 source_rate;
+	u32 source_burst;
+	u32 source_burst_effective;
+	u8 source_len_given[2];
+	u8 source_len[2];
 	u32 mark;
 	u32 mark_bits;
 	u32 matches;

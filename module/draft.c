@@ -17,6 +17,7 @@
 #include <linux/mm.h>
 #include <linux/netlink.h>
 #include <linux/slab.h>
+#include "aggregate.h"
 #include "draft.h"
 
 #define LPM_NODES_MIN	64
@@ -107,6 +108,16 @@ static void drop(struct synq_draft *draft)
 	kfree(draft);
 }
 
+static int attach(struct synq_net *sn, struct synq_conf *conf,
+		  struct netlink_ext_ack *extack)
+{
+	int err = synq_aggregate_attach(conf, current_conf(sn));
+
+	if (err)
+		NL_SET_ERR_MSG(extack, "no memory for the buckets of the sources");
+	return err;
+}
+
 /**
  * synq_draft_commit() - publish a draft and close it
  * @sn: network namespace
@@ -137,6 +148,8 @@ int synq_draft_commit(struct synq_net *sn, u32 portid, const u32 *changes,
 		err = -ESTALE;
 	} else {
 		err = synq_conf_finish(draft->conf, sn->net, extack);
+		if (!err)
+			err = attach(sn, draft->conf, extack);
 	}
 	if (!err)
 		err = synq_conf_publish(sn, draft->conf);
@@ -228,6 +241,28 @@ static int check_max_wait(const struct synq_class_edit *edit,
 	return -EINVAL;
 }
 
+/* What goes with a limit that is taken away. */
+static void apply_source_edit(struct synq_class *class,
+			      const struct synq_class_edit *edit)
+{
+	if (edit->has & BIT(SYNQ_CLASS_SOURCE_RATE)) {
+		class->source_rate = edit->value[SYNQ_CLASS_SOURCE_RATE];
+		if (!class->source_rate) {
+			class->source_burst = 0;
+			class->source_len_given[0] = 0;
+			class->source_len_given[1] = 0;
+		}
+	}
+	if (edit->has & BIT(SYNQ_CLASS_SOURCE_BURST))
+		class->source_burst = edit->value[SYNQ_CLASS_SOURCE_BURST];
+	if (edit->has & BIT(SYNQ_CLASS_SOURCE_LEN_V4))
+		class->source_len_given[0] =
+			edit->value[SYNQ_CLASS_SOURCE_LEN_V4];
+	if (edit->has & BIT(SYNQ_CLASS_SOURCE_LEN_V6))
+		class->source_len_given[1] =
+			edit->value[SYNQ_CLASS_SOURCE_LEN_V6];
+}
+
 static void apply_edit(struct synq_class *class,
 		       const struct synq_class_edit *edit)
 {
@@ -248,6 +283,7 @@ static void apply_edit(struct synq_class *class,
 	}
 	if (edit->has & BIT(SYNQ_CLASS_BURST))
 		class->burst = edit->value[SYNQ_CLASS_BURST];
+	apply_source_edit(class, edit);
 	if (edit->has & BIT(SYNQ_CLASS_EXCESS))
 		class->excess = edit->value[SYNQ_CLASS_EXCESS];
 	if (edit->has & BIT(SYNQ_CLASS_CAP))

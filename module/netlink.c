@@ -257,6 +257,10 @@ static void read_class(struct synq_class_edit *edit, struct nlattr **attrs)
 		{ SYNQ_A_CLASS_RESERVE, SYNQ_CLASS_RESERVE, 8 },
 		{ SYNQ_A_CLASS_RATE, SYNQ_CLASS_RATE, 32 },
 		{ SYNQ_A_CLASS_BURST, SYNQ_CLASS_BURST, 32 },
+		{ SYNQ_A_CLASS_SOURCE_RATE, SYNQ_CLASS_SOURCE_RATE, 32 },
+		{ SYNQ_A_CLASS_SOURCE_BURST, SYNQ_CLASS_SOURCE_BURST, 32 },
+		{ SYNQ_A_CLASS_SOURCE_LEN_V4, SYNQ_CLASS_SOURCE_LEN_V4, 8 },
+		{ SYNQ_A_CLASS_SOURCE_LEN_V6, SYNQ_CLASS_SOURCE_LEN_V6, 8 },
 		{ SYNQ_A_CLASS_EXCESS, SYNQ_CLASS_EXCESS, 8 },
 		{ SYNQ_A_CLASS_CAP, SYNQ_CLASS_CAP, 8 },
 		{ SYNQ_A_CLASS_MAX_WAIT, SYNQ_CLASS_MAX_WAIT, 32 },
@@ -539,7 +543,7 @@ struct genl_family synq_nl_family __ro_after_init = {
 	.parallel_ops	= true,
 	.pre_doit	= pre_doit,
 	SYNQ_GENL_OPS(synq_nl_ops),
-	.resv_start_op	= SYNQ_CMD_REFUSAL_GET + 1,
+	.resv_start_op	= SYNQ_CMD_SOURCE_GET + 1,
 };
 
 /* A socket that closes drops its draft. */

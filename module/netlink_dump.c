@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The dumps of the generic netlink family: classes, matches, listeners and
- * counters of the configuration in force, and refusals remembered.
+ * counters of the configuration in force, and sources and refusals remembered.
  *
  * Each message is made by one function, which leaves in cb->args where to go
  * on and returns an error if there is no room for it.  If another
@@ -12,12 +12,17 @@
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/sched.h>
+#include "aggregate.h"
 #include "conf.h"
 #include "compat.h"
 #include "netlink.h"
 #include "netlink_gen.h"
 #include "record.h"
 #include "refusal.h"
+
+/* Places of sources that are looked at in one go. */
+#define PLACES		1024
 
 struct dump {
 	struct sk_buff *skb;
@@ -67,6 +72,23 @@ static int dump(struct sk_buff *skb, struct netlink_callback *cb,
 	return err == -EMSGSIZE && !skb->len ? err : skb->len;
 }
 
+static int put_source_limit(struct sk_buff *skb,
+			    const struct synq_class *class)
+{
+	const u8 *len = class->source_len_given;
+
+	return (class->source_rate &&
+		nla_put_u32(skb, SYNQ_A_CLASS_SOURCE_RATE,
+			    class->source_rate)) ||
+	       (class->source_burst &&
+		nla_put_u32(skb, SYNQ_A_CLASS_SOURCE_BURST,
+			    class->source_burst)) ||
+	       (len[0] && nla_put_u8(skb, SYNQ_A_CLASS_SOURCE_LEN_V4, len[0])) ||
+	       (len[1] && nla_put_u8(skb, SYNQ_A_CLASS_SOURCE_LEN_V6, len[1])) ||
+	       nla_put_u32(skb, SYNQ_A_CLASS_SOURCE_BURST_EFFECTIVE,
+			   class->source_burst_effective);
+}
+
 static int put_class(struct sk_buff *skb, const struct synq_conf *conf,
 		     const struct synq_class *class)
 {
@@ -85,6 +107,7 @@ static int put_class(struct sk_buff *skb, const struct synq_conf *conf,
 		nla_put_u32(skb, SYNQ_A_CLASS_RATE, class->rate)) ||
 	       (class->burst &&
 		nla_put_u32(skb, SYNQ_A_CLASS_BURST, class->burst)) ||
+	       put_source_limit(skb, class) ||
 	       nla_put_u8(skb, SYNQ_A_CLASS_EXCESS, class->excess) ||
 	       (class->cap && nla_put_u8(skb, SYNQ_A_CLASS_CAP, class->cap)) ||
 	       (class->max_wait_given &&
@@ -209,6 +232,8 @@ static int put_counters(struct sk_buff *skb, const struct synq_port *port,
 		[SYNQ_COUNT_ADMITTED] = SYNQ_A_COUNTERS_ADMITTED,
 		[SYNQ_COUNT_EXCESS_DROPPED] = SYNQ_A_COUNTERS_EXCESS_DROPPED,
 		[SYNQ_COUNT_EXCESS_PASSED] = SYNQ_A_COUNTERS_EXCESS_PASSED,
+		[SYNQ_COUNT_SOURCE_DROPPED] = SYNQ_A_COUNTERS_SOURCE_DROPPED,
+		[SYNQ_COUNT_SOURCE_PASSED] = SYNQ_A_COUNTERS_SOURCE_PASSED,
 		[SYNQ_COUNT_QUEUE_REFUSED] = SYNQ_A_COUNTERS_QUEUE_REFUSED,
 		[SYNQ_COUNT_WAIT_REFUSED] = SYNQ_A_COUNTERS_WAIT_REFUSED,
 		[SYNQ_COUNT_PROMOTED] = SYNQ_A_COUNTERS_PROMOTED,
@@ -230,6 +255,8 @@ static int put_counters(struct sk_buff *skb, const struct synq_port *port,
 		[SYNQ_COUNT_WOULD_MOVE] = SYNQ_A_COUNTERS_WOULD_MOVE,
 		[SYNQ_COUNT_CLOSED] = SYNQ_A_COUNTERS_CLOSED,
 		[SYNQ_COUNT_REPLACED] = SYNQ_A_COUNTERS_REPLACED,
+		[SYNQ_COUNT_SOURCE_UNTRACKED] =
+			SYNQ_A_COUNTERS_SOURCE_UNTRACKED,
 		[SYNQ_COUNT_WAITED] = SYNQ_A_COUNTERS_WAITED_1MS,
 		[SYNQ_COUNT_WAITED + 1] = SYNQ_A_COUNTERS_WAITED_4MS,
 		[SYNQ_COUNT_WAITED + 2] = SYNQ_A_COUNTERS_WAITED_16MS,
@@ -360,4 +387,70 @@ int synq_nl_refusal_get_dumpit(struct sk_buff *skb,
 		return -EINVAL;
 	}
 	return dump(skb, cb, dump_refusal);
+}
+
+static int put_source(struct sk_buff *skb, const struct synq_class *class,
+		      const struct synq_source_state *state)
+{
+	bool is_v4 = synq_aggregate_is_v4(&state->source);
+	const u8 *addr = (const u8 *)state->source.addr;
+
+	return nla_put_string(skb, SYNQ_A_SOURCE_CLASS, class->name) ||
+	       nla_put(skb, SYNQ_A_SOURCE_SOURCE, is_v4 ? 4 : 16,
+		       is_v4 ? addr + 12 : addr) ||
+	       nla_put_u8(skb, SYNQ_A_SOURCE_LENGTH,
+			  class->source_len[!is_v4]) ||
+	       synq_nl_put_u64(skb, SYNQ_A_SOURCE_CONFORMED,
+			       state->conformed) ||
+	       synq_nl_put_u64(skb, SYNQ_A_SOURCE_EXCEEDED, state->exceeded) ||
+	       nla_put_u32(skb, SYNQ_A_SOURCE_TOKENS, state->tokens);
+}
+
+/* The next source from place *@place on, of the next few. */
+static bool next_source(const struct synq_class *class, long *place,
+			struct synq_source_state *state)
+{
+	long end = min_t(long, *place + PLACES,
+			 synq_aggregate_places(class->aggregates));
+	u64 now = ktime_get_ns();
+
+	for (; *place < end; ++*place)
+		if (synq_aggregate_get(class->aggregates, &class->source_tbf,
+				       *place, now, state))
+			return true;
+	return false;
+}
+
+/* args[0]: position of the class, args[1]: place in its table */
+static int dump_source(struct dump *d)
+{
+	struct synq_source_state state;
+	const struct synq_class *class;
+	void *head;
+	int err;
+
+	if (d->cb->args[0] >= d->conf->n_positions)
+		return -ENOENT;
+	class = &d->conf->class[d->conf->order[d->cb->args[0]]];
+	if (!class->aggregates ||
+	    d->cb->args[1] >= synq_aggregate_places(class->aggregates)) {
+		d->cb->args[0]++;
+		d->cb->args[1] = 0;
+		return 0;
+	}
+	cond_resched();
+	if (!next_source(class, &d->cb->args[1], &state))
+		return 0;
+	head = dump_put(d, SYNQ_CMD_SOURCE_GET);
+	if (!head)
+		return -EMSGSIZE;
+	err = dump_end(d, head, put_source(d->skb, class, &state));
+	if (!err)
+		d->cb->args[1]++;
+	return err;
+}
+
+int synq_nl_source_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump(skb, cb, dump_source);
 }

@@ -1,43 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The policer: does a SYN conform to the rate and burst of its class?
+ * The policer: does a SYN conform to the rate and burst of its class, and of its
+ * source?
  *
  * It accepts or refuses and never queues.  One bucket for each class of a
  * network namespace, whatever the listener: one 64-bit word in struct
- * synq_net, which stays when the configuration is replaced.  What becomes of
- * a SYN that exceeds is its class's business (syn_hook.c).
+ * synq_net, which stays when the configuration is replaced.  The buckets of
+ * sources are the class's (aggregate.c).  What becomes of a SYN that exceeds is
+ * its class's business (syn_hook.c).
  *
  * Called for each judged SYN, in softirq, on any CPU at once, under
- * rcu_read_lock(); takes no lock.
+ * rcu_read_lock(); takes no lock.  How many CPUs share a word: source.c.
  */
+#include "aggregate.h"
 #include "policer.h"
 
 /**
- * synq_policer_conform() - take a token of a class
+ * synq_policer_take() - take a token of a class, and one of the source
  * @sn: network namespace
  * @class: of the SYN
+ * @client: that sent it
  * @now_ns: monotonic clock, ns
- *
- * Two CPUs never spend the same token: the loser of the exchange asks again
- * with the winner's word.  A loser means that another SYN was admitted, so
- * the loop ends after as many rounds as SYNs conform.
+ * @stray: set to true if the source found no place, and the class alone decided
  *
  * Context: any
- * Return: false if the bucket is empty; nothing was taken
+ * Return: whether the SYN conforms; if not, nothing was taken
  */
-bool synq_policer_conform(struct synq_net *sn, const struct synq_class *class,
-			  u64 now_ns)
+enum synq_source_answer synq_policer_take(struct synq_net *sn,
+					  const struct synq_class *class,
+					  const struct synq_client *client,
+					  u64 now_ns, bool *stray)
 {
-	atomic64_t *word = &sn->tat[class->slot];
-	s64 tat;
-	u64 next;
+	const struct synq_source_class bucket = {
+		.tbf = class->rate ? &class->tbf : NULL,
+		.stray = &class->stray_tbf,
+		.tat = &sn->tat[class->slot],
+	};
+	struct synq_source source;
 
-	if (!class->rate)
-		return true;
-	tat = atomic64_read(word);
-	do {
-		if (!synq_tbf_next(&class->tbf, tat, now_ns, &next))
-			return false;
-	} while (!atomic64_try_cmpxchg(word, &tat, next));
-	return true;
+	if (class->aggregates) {
+		synq_aggregate_of(class->aggregates, client->is_v6,
+				  client->addr, &source);
+		return synq_source_take(&class->aggregates->table,
+					&class->source_tbf, &source, &bucket,
+					now_ns, stray);
+	}
+	if (!bucket.tbf ||
+	    synq_source_take_class(bucket.tbf, bucket.tat, now_ns))
+		return SYNQ_SOURCE_CONFORMS;
+	return SYNQ_SOURCE_CLASS_EXCEEDS;
 }

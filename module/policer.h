@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rate and burst of a class.  See policer.c.
+ * Rate and burst of a class and of its sources.  See policer.c.
  */
 #ifndef _SYNQ_POLICER_H
 #define _SYNQ_POLICER_H
 
+#include "classify.h"
 #include "conf.h"
 
-bool synq_policer_conform(struct synq_net *sn, const struct synq_class *class,
-			  u64 now_ns);
+enum synq_source_answer synq_policer_take(struct synq_net *sn,
+					  const struct synq_class *class,
+					  const struct synq_client *client,
+					  u64 now_ns, bool *stray);
 
 #endif /* _SYNQ_POLICER_H */

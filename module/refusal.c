@@ -128,9 +128,13 @@ static bool is_refusal(enum synq_verdict verdict, u8 *reason)
 	switch (verdict) {
 	case SYNQ_VERDICT_ADMIT:
 	case SYNQ_VERDICT_EXCESS_PASS:
+	case SYNQ_VERDICT_SOURCE_PASS:
 		return false;
 	case SYNQ_VERDICT_EXCESS_DROP:
 		*reason = SYNQ_REFUSED_EXCESS_DROPPED;
+		return true;
+	case SYNQ_VERDICT_SOURCE_DROP:
+		*reason = SYNQ_REFUSED_SOURCE_DROPPED;
 		return true;
 	case SYNQ_VERDICT_QUEUE_REFUSE:
 		*reason = SYNQ_REFUSED_QUEUE_REFUSED;

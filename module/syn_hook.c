@@ -143,21 +143,46 @@ static struct sock *find_listener(struct net *net, const struct segment *seg)
 				     hnum, seg->dif, seg->sdif);
 }
 
+static enum synq_verdict police(struct synq_net *sn, struct synq_port *port,
+				const struct synq_class *class,
+				const struct synq_client *client)
+{
+	bool pass = class->excess == SYNQ_EXCESS_PASS, stray = false;
+	enum synq_source_answer answer;
+
+	answer = synq_policer_take(sn, class, client, ktime_get_ns(), &stray);
+	if (stray)
+		synq_count(port, class->slot, SYNQ_COUNT_SOURCE_UNTRACKED);
+	switch (answer) {
+	case SYNQ_SOURCE_CONFORMS:
+		break;
+	case SYNQ_SOURCE_EXCEEDS:
+		return pass ? SYNQ_VERDICT_SOURCE_PASS :
+			      SYNQ_VERDICT_SOURCE_DROP;
+	case SYNQ_SOURCE_CLASS_EXCEEDS:
+		return pass ? SYNQ_VERDICT_EXCESS_PASS :
+			      SYNQ_VERDICT_EXCESS_DROP;
+	}
+	return SYNQ_VERDICT_ADMIT;
+}
+
 static enum synq_verdict decide(struct synq_net *sn,
 				const struct synq_conf *conf,
 				const struct synq_listener *listener,
 				const struct synq_class *class,
+				const struct synq_client *client,
 				const struct sock *sk,
 				struct synq_record *record, u32 refused_ms)
 {
 	struct synq_listener own;
+	enum synq_verdict verdict;
 
 	/* Health checks and local proxies. */
 	if (class->slot == SYNQ_SLOT_LOCAL)
 		return SYNQ_VERDICT_ADMIT;
-	if (!synq_policer_conform(sn, class, ktime_get_ns()))
-		return class->excess == SYNQ_EXCESS_PASS ?
-			SYNQ_VERDICT_EXCESS_PASS : SYNQ_VERDICT_EXCESS_DROP;
+	verdict = police(sn, listener->port, class, client);
+	if (verdict != SYNQ_VERDICT_ADMIT)
+		return verdict;
 	if (!record)
 		return SYNQ_VERDICT_ADMIT;
 	own = synq_record_listener(record, listener);
@@ -174,8 +199,10 @@ static enum synq_verdict forgo(enum synq_verdict verdict,
 	switch (verdict) {
 	case SYNQ_VERDICT_ADMIT:
 	case SYNQ_VERDICT_EXCESS_PASS:
+	case SYNQ_VERDICT_SOURCE_PASS:
 		return verdict;
 	case SYNQ_VERDICT_EXCESS_DROP:
+	case SYNQ_VERDICT_SOURCE_DROP:
 	case SYNQ_VERDICT_QUEUE_REFUSE:
 	case SYNQ_VERDICT_WAIT_REFUSE:
 		break;
@@ -204,8 +231,14 @@ static unsigned int carry_out(enum synq_verdict verdict,
 	case SYNQ_VERDICT_EXCESS_PASS:
 		synq_count(port, class->slot, SYNQ_COUNT_EXCESS_PASSED);
 		break;
+	case SYNQ_VERDICT_SOURCE_PASS:
+		synq_count(port, class->slot, SYNQ_COUNT_SOURCE_PASSED);
+		break;
 	case SYNQ_VERDICT_EXCESS_DROP:
 		synq_count(port, class->slot, SYNQ_COUNT_EXCESS_DROPPED);
+		return NF_DROP;
+	case SYNQ_VERDICT_SOURCE_DROP:
+		synq_count(port, class->slot, SYNQ_COUNT_SOURCE_DROPPED);
 		return NF_DROP;
 	case SYNQ_VERDICT_QUEUE_REFUSE:
 		synq_count(port, class->slot, SYNQ_COUNT_QUEUE_REFUSED);
@@ -272,7 +305,8 @@ static unsigned int judge(struct synq_net *sn, const struct synq_conf *conf,
 	synq_count(port, class->slot, SYNQ_COUNT_SEEN);
 	if (synq_refusal_find(sn, &syn))
 		synq_count(port, class->slot, SYNQ_COUNT_RETRIES);
-	verdict = decide(sn, conf, listener, class, sk, record, syn.refused_ms);
+	verdict = decide(sn, conf, listener, class, &seg->client, sk, record,
+			 syn.refused_ms);
 	observes = synq_conf_observes(conf, listener, class);
 	synq_refusal_note(sn, &syn, port, class, verdict, observes);
 	if (observes)

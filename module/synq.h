@@ -43,6 +43,9 @@
  * @SYNQ_VERDICT_EXCESS_DROP: over the rate of its class; dropped
  * @SYNQ_VERDICT_EXCESS_PASS: over the rate of its class; left to the stock
  *	kernel
+ * @SYNQ_VERDICT_SOURCE_DROP: over the rate of its source; dropped
+ * @SYNQ_VERDICT_SOURCE_PASS: over the rate of its source; left to the stock
+ *	kernel
  * @SYNQ_VERDICT_QUEUE_REFUSE: its class's part of the queues is full; dropped,
  *	as the stock kernel drops when the whole queue is full
  * @SYNQ_VERDICT_WAIT_REFUSE: it would wait for longer than its class may;
@@ -52,6 +55,8 @@ enum synq_verdict {
 	SYNQ_VERDICT_ADMIT,
 	SYNQ_VERDICT_EXCESS_DROP,
 	SYNQ_VERDICT_EXCESS_PASS,
+	SYNQ_VERDICT_SOURCE_DROP,
+	SYNQ_VERDICT_SOURCE_PASS,
 	SYNQ_VERDICT_QUEUE_REFUSE,
 	SYNQ_VERDICT_WAIT_REFUSE,
 };
@@ -60,9 +65,9 @@ enum synq_verdict {
  * Counted for each pair of listener and class.
  *
  * The meaning of each is in Documentation/netlink/specs/synq.yaml, attribute
- * set "counters".  SYNQ_COUNT_SEEN is the sum of admitted, excess and refused,
- * one for each verdict.  SYNQ_COUNT_PLACED is the sum of accepted, closed,
- * replaced, and what is queued.
+ * set "counters".  SYNQ_COUNT_SEEN is the sum of admitted, excess, source and
+ * refused, one for each verdict.  SYNQ_COUNT_PLACED is the sum of accepted,
+ * closed, replaced, and what is queued.
  */
 enum synq_counter {
 	SYNQ_COUNT_SEEN,
@@ -70,6 +75,8 @@ enum synq_counter {
 	SYNQ_COUNT_ADMITTED,
 	SYNQ_COUNT_EXCESS_DROPPED,
 	SYNQ_COUNT_EXCESS_PASSED,
+	SYNQ_COUNT_SOURCE_DROPPED,
+	SYNQ_COUNT_SOURCE_PASSED,
 	SYNQ_COUNT_QUEUE_REFUSED,
 	SYNQ_COUNT_WAIT_REFUSED,
 	SYNQ_COUNT_PROMOTED,
@@ -88,6 +95,7 @@ enum synq_counter {
 	SYNQ_COUNT_WOULD_MOVE,
 	SYNQ_COUNT_CLOSED,
 	SYNQ_COUNT_REPLACED,
+	SYNQ_COUNT_SOURCE_UNTRACKED,
 	SYNQ_COUNT_WAITED,	/* up to 1 ms, 4 ms, 16 ms ... */
 	SYNQ_COUNT_WAITED_LONGER = SYNQ_COUNT_WAITED + 7,
 	SYNQ_COUNTERS

@@ -9,7 +9,7 @@
 # or "pass" dropped.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 19
+plan 22
 floods=0
 
 # conf RATE BURST EXCESS
@@ -36,7 +36,8 @@ flood() {
 adds_up() {
 	is "$1: seen adds up" "$(counter bulk seen)" \
 		$(($(counter bulk admitted) + $(counter bulk excess_dropped) +
-		   $(counter bulk excess_passed) + $(counter bulk queue_refused)))
+		   $(counter bulk excess_passed) + $(counter bulk source_dropped) +
+		   $(counter bulk source_passed) + $(counter bulk queue_refused)))
 }
 
 server "$TMP/server" -m none $PORT
@@ -71,6 +72,13 @@ want=$((20 + 200 * took / 1000))
 within "after another apply, not more" $(($(counter bulk admitted) - before)) \
 	1 $((want * 102 / 100 + 2))
 
+# Another rate begins with a full bucket.
+conf 100 60 drop
+before=$(counter bulk admitted)
+flood 200 100000
+within "after another rate" $(($(counter bulk admitted) - before)) 60 \
+	$((64 + 100 * took / 1000))
+
 # --- burst ---
 sq flush
 conf 1 50 drop
@@ -87,6 +95,18 @@ sq flush
 conf 1 50 drop
 "$PEER" segment -N "$CLI" -s fd00:f::1 -S 300 -n 300 $V6 $PORT >/dev/null
 within "IPv6 burst" "$(counter bulk admitted)" 50 51
+
+# --- two CPUs ---
+sq flush
+conf 1 50 drop
+background "$TMP/one" "$PEER" segment -N "$CLI" -s 10.200.240.1 -S 300 -n 1000 \
+	$V4 $PORT
+flood 1000 100000
+must_come 10 has "$TMP/one" ^sent
+within "burst, from two senders at once" "$(counter bulk admitted)" 50 \
+	$((52 + took / 1000))
+is "all of them were seen" "$(counter bulk seen)" 2000
+stop "$LAST"
 
 # --- who has a half-open request is not charged again ---
 sq flush

@@ -25,7 +25,7 @@ if [ ! -e "$SYNQ_SPEC" ] || [ ! -e "$SYNQ_YNL/lib" ] &&
 	skip_all "SYNQ_YNL and SYNQ_SPEC do not say where the client and the spec are"
 fi
 python3 -c 'import yaml' 2>/dev/null || skip_all "python3 has no yaml"
-plan 44
+plan 58
 
 load_synq
 three_classes | sed "s, max-wait none,," | apply
@@ -90,7 +90,8 @@ stats = {(s["port"], s["class"]): s["counters"] for s in one.dump("stats-get", {
 counters = stats[(port, "default")]
 check("counters", counters["seen"] == 1)
 check("they add up", all(c["seen"] == c["admitted"] + c["excess-dropped"] +
-      c["excess-passed"] + c["queue-refused"] + c["wait-refused"]
+      c["excess-passed"] + c["source-dropped"] + c["source-passed"] +
+      c["queue-refused"] + c["wait-refused"]
       for c in stats.values()))
 check("all of them", {"retries", "wait-refused", "accepted", "shared", "would-refuse",
                       "would-withhold", "would-move"} <= set(counters))
@@ -115,16 +116,27 @@ def refused(op, values):
 bulk = {"name": "bulk"}
 for values in ({"cap": 100, "max-wait": 3600000, "weight": 1000, "min-share": 50, "enforce": 0},
                {"cap": 1, "max-wait": 1, "weight": 1, "min-share": 1, "enforce": 1},
-               {"max-wait": 0xffffffff}):
+               {"max-wait": 0xffffffff},
+               {"source-rate": 1000000, "source-burst": 1000000, "source-len-v4": 32,
+                "source-len-v6": 128},
+               {"source-rate": 1, "source-burst": 1, "source-len-v4": 1,
+                "source-len-v6": 1}):
     check(f"class {values}", given("class-set", bulk, values, "class-get"))
+check("no source is remembered", one.dump("source-get", {}) == [])
 one.do("conf-begin", {})
-one.do("class-set", {**bulk, "cap": 0, "min-share": 0})
+one.do("class-set", {**bulk, "cap": 0, "min-share": 0, "source-rate": 0})
 one.do("conf-commit", {})
 now = [c for c in one.dump("class-get", {}) if c["name"] == "bulk"][0]
+check("source-rate 0 takes what belongs to it along",
+      not {"source-rate", "source-burst", "source-len-v4", "source-len-v6"} & set(now) and
+      now["source-burst-effective"] == 0)
 check("0 takes cap and min-share away", "cap" not in now and "min-share" not in now)
 for values in ({"cap": 101}, {"max-wait": 0}, {"max-wait": 3600001},
                {"max-wait": 0xfffffffe}, {"weight": 0}, {"weight": 1001},
-               {"min-share": 51}, {"enforce": 2}, {"max-wait-effective": 1}):
+               {"min-share": 51}, {"enforce": 2}, {"max-wait-effective": 1},
+               {"source-rate": 1000001}, {"source-burst": 0}, {"source-burst": 1000001},
+               {"source-len-v4": 0}, {"source-len-v4": 33}, {"source-len-v6": 0},
+               {"source-len-v6": 129}):
     check(f"refused: {values}", refused("class-set", {**bulk, **values}))
 for order in "fifo", "weighted", "strict":
     check(f"order {order}", given("listener-set", {"port": port},
@@ -141,6 +153,10 @@ one.do("conf-begin", {})
 one.do("class-set", {**bulk, "min-share": 50})
 one.do("class-set", {"name": "gold", "min-share": 26})
 check("shares of 76 %", error_of(one.do, "conf-commit", {}) == errno.EINVAL)
+for values in {"source-burst": 5}, {"source-len-v4": 24}, {"source-len-v6": 56}:
+    one.do("conf-begin", {})
+    one.do("class-set", {**bulk, **values})
+    check(f"{values} without source-rate", error_of(one.do, "conf-commit", {}) == errno.EINVAL)
 one.do("conf-begin", {})
 one.do("conf-set", {"enforce": 0})
 one.do("conf-commit", {})

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Sources of a class, cut to a prefix, and their buckets.  See aggregate.c.
+ */
+#ifndef _SYNQ_AGGREGATE_H
+#define _SYNQ_AGGREGATE_H
+
+#include <linux/refcount.h>
+#include <linux/siphash.h>
+#include "source.h"
+#include "synq.h"
+
+struct synq_conf;
+
+/**
+ * struct synq_aggregates - the buckets of the sources of one class
+ * @key: nobody outside can choose a set of @table
+ * @table: the buckets
+ * @len: bits of an IPv4 and of an IPv6 address that make a source
+ * @refs: one for each finished configuration whose class has it
+ */
+struct synq_aggregates {
+	siphash_aligned_key_t key;
+	struct synq_source_table table;
+	u8 len[2];
+	refcount_t refs;
+};
+
+int synq_aggregate_attach(struct synq_conf *conf, const struct synq_conf *old);
+void synq_aggregate_put(struct synq_aggregates *aggregates);
+void synq_aggregate_of(const struct synq_aggregates *aggregates, bool is_v6,
+		       const void *addr, struct synq_source *source);
+bool synq_aggregate_get(const struct synq_aggregates *aggregates,
+			const struct synq_source_rate *rate, u32 index,
+			u64 now_ns, struct synq_source_state *state);
+bool synq_aggregate_is_v4(const struct synq_source *source);
+
+/**
+ * synq_aggregate_places() - for how many sources is there room?
+ * @aggregates: of a class
+ *
+ * Context: any
+ * Return: their number
+ */
+static inline u32
+synq_aggregate_places(const struct synq_aggregates *aggregates)
+{
+	return (aggregates->table.mask + 1) * SYNQ_SOURCE_WAYS;
+}
+
+#endif /* _SYNQ_AGGREGATE_H */

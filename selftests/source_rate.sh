@@ -1,0 +1,299 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Rate and burst of each source of a class, by counters, within 2 %: IPv4, IPv6,
+# prefixes.  A SYN takes a token from its source and from its class, or from
+# neither; who hammers hurts nobody else.  The buckets stay when the configuration
+# is replaced.  When all places of the table are in use, others are judged by the
+# class: they are neither shut out nor without limit.  Without memory for the table the
+# configuration is refused.
+#
+# Would miss its mark if: a source's bucket were unlimited, sources shared one, a
+# refused SYN cost its class a token or the reverse, a reload filled the buckets, or
+# a full table meant "no limit" or "no entrance".
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+plan 67
+
+# conf BULK [SET]: options of the class, and a further line
+conf() {
+	apply <<-EOT
+		class add gold priority 0
+		class add bulk priority 6 max-wait none $1
+		match add source 10.3.0.0/16 class bulk
+		match add source 10.200.0.0/16 class bulk
+		match add source fd00:f::/32 class bulk
+		listener add port $PORT
+		${2-}
+	EOT
+}
+
+# fresh BULK [SET]: the same with full buckets and counters at zero
+fresh() {
+	sq flush
+	conf "$@"
+}
+
+# send FROM N [OPTION...]: SYNs that nobody answers; took: how long, ms
+send() {
+	local from=$1 to=$V4
+	case $from in *:*) to=$V6 ;; esac
+	"$PEER" segment -N "$CLI" -s "$from" -n "$2" "${@:3}" "$to" $PORT \
+		>"$TMP/sent" || die "cannot send"
+	read -r _ _ took <"$TMP/sent"
+}
+
+# remembered [REGEX]: sources, of these
+remembered() {
+	sq stats -j sources | grep -cE "\"source\": *\"${1-}" || :
+}
+
+# source_has ADDRESS KEY
+source_has() {
+	number "$(sq stats -j sources | grep -E "\"source\": *\"$1\"")" "\"$2\":"
+}
+
+adds_up() {
+	is "$1: seen adds up" "$(counter bulk seen)" \
+		$(($(counter bulk admitted) + $(counter bulk excess_dropped) +
+		   $(counter bulk excess_passed) + $(counter bulk source_dropped) +
+		   $(counter bulk source_passed) + $(counter bulk queue_refused)))
+}
+
+# held NAME GOT RATE BURST: what a bucket lets through in $took
+held() {
+	local want=$(($4 + $3 * took / 1000))
+	within "$1" "$2" $((want * 98 / 100)) $((want * 102 / 100 + 1))
+}
+
+# --- stock kernel: no limit ---
+server "$TMP/server" -m none $PORT
+first=$LAST
+client "$TMP/c" -n 30 -c 30 -A -s 10.3.0.1 -w 5000 $V4 $PORT
+must_come 10 has "$TMP/c" ^done
+is "stock kernel: all get in" "$(field "$TMP/c" acked)" 30
+stop "$LAST" "$first"
+
+load_synq
+server "$TMP/server" -b 4096 -a :: -m none $PORT
+first=$LAST
+
+# --- rate and burst ---
+fresh "source-rate 100/second source-burst 20"
+is "nobody is remembered" "$(sq stats sources)" "no source is remembered"
+send 10.200.1.1 1200 -r 400
+held "rate of a source" "$(counter bulk admitted)" 100 20
+held "it says so itself" "$(source_has 10.200.1.1 conformed)" 100 20
+is "the rest was dropped" "$(counter bulk source_dropped)" \
+	$((1200 - $(counter bulk admitted)))
+is "and counted for it" "$(source_has 10.200.1.1 exceeded)" \
+	"$(counter bulk source_dropped)"
+is "nothing for its class" "$(counter bulk excess_dropped)" 0
+is "nobody was without a place" "$(counter bulk source_untracked)" 0
+adds_up rate
+sq why 10.200.1.1 >"$TMP/why"
+check "why says so, too" has "$TMP/why" \
+	' source-dropped: over source-rate 100/second$'
+
+fresh "source-rate 100/second source-burst 20"
+send fd00:f::1 800 -r 400
+held "IPv6: rate of a source" "$(counter bulk admitted)" 100 20
+is "IPv6: it is a /64" "$(source_has fd00:f:: length)" 64
+is "IPv6: the rest was dropped" "$(counter bulk source_dropped)" \
+	$((800 - $(counter bulk admitted)))
+
+fresh "source-rate 50/second source-burst 10"
+send 10.200.2.1 1200 -r 600 -S 3
+held "three sources" "$(counter bulk admitted)" 150 30
+held "each has its own" "$(source_has 10.200.2.3 conformed)" 50 10
+is "an IPv4 source, though the server's socket is of IPv6" \
+	"$(source_has 10.200.2.3 length)" 32
+
+# Two CPUs, one source.
+fresh "source-rate 100/second source-burst 20"
+background "$TMP/other" "$PEER" segment -N "$CLI" -s 10.200.3.1 -n 600 -r 300 \
+	-p 22000 $V4 $PORT
+send 10.200.3.1 600 -r 300
+must_come 10 has "$TMP/other" ^sent
+read -r _ _ other <"$TMP/other"
+took=$((took > other ? took : other))
+within "from two senders at once" "$(counter bulk admitted)" \
+	$(((20 + 100 * took / 1000) * 95 / 100)) \
+	$(((20 + 100 * took / 1000) * 102 / 100 + 1))
+is "all were seen" "$(counter bulk seen)" 1200
+stop "$LAST"
+
+# --- prefixes ---
+fresh "source-rate 1/second source-burst 20 source-len 24,56"
+send 10.200.4.1 200 -S 200
+within "a /24 has one bucket" "$(counter bulk admitted)" 20 $((21 + took / 1000))
+is "and is one source" "$(source_has 10.200.4.0 length)" 24
+send 10.200.5.200 200 -S 100
+within "two of them have two" "$(counter bulk admitted)" 60 \
+	$((66 + took / 1000))
+is "three are remembered" "$(remembered '10[.]200[.][456][.]0')" 3
+send fd00:f:0:100::1 50
+send fd00:f:0:1ff::1 50
+within "a /56 has one" "$(source_has fd00:f:0:100:: conformed)" 20 25
+send fd00:f:0:200::1 10
+is "and the next has its own" "$(source_has fd00:f:0:200:: conformed)" 10
+is "both are /56" "$(source_has fd00:f:0:200:: length)" 56
+fresh "source-rate 1/second source-burst 1"
+send 10.200.6.1 100 -S 100
+is "by default an address is a source" "$(counter bulk admitted)" 100
+
+# --- both or neither ---
+fresh "rate 1/second burst 30 source-rate 1/second source-burst 10"
+send 10.200.7.1 500
+taken=$(counter bulk admitted)
+within "a source's burst" "$taken" 10 13
+is "refused for the source, not for the class" \
+	"$(counter bulk excess_dropped)" 0
+send 10.200.8.1 60 -S 60
+within "which has paid for no refused SYN" \
+	"$(($(counter bulk admitted) - taken))" $((30 - taken)) \
+	$((34 - taken))
+is "the rest is refused for the class" "$(counter bulk excess_dropped)" \
+	$((60 + taken - $(counter bulk admitted)))
+adds_up "both rates"
+
+fresh "rate 1/second burst 5 source-rate 1/second source-burst 20"
+send 10.200.9.1 40
+within "a class's burst" "$(counter bulk admitted)" 5 7
+is "refused for the class, not for the source" \
+	"$(counter bulk source_dropped)" 0
+sq class set bulk rate 10000/second burst 1000
+before=$(counter bulk admitted)
+send 10.200.9.1 100 -p 21000
+within "the source has paid for no refused SYN" \
+	$(($(counter bulk admitted) - before)) 13 20
+
+# --- who hammers ---
+# hammered OPTIONS: how many SYNs of five polite sources get in beside a flood
+hammered() {
+	fresh "$1"
+	background "$TMP/hammer" "$PEER" segment -N "$CLI" -s 10.200.10.1 \
+		-n 2500 -r 1000 $V4 $PORT
+	must_come 10 counter_from bulk seen 100
+	"$PEER" client -N "$CLI" -n 50 -c 50 -A -r 25 -s 10.3.1.1 -S 5 -w 900 \
+		$V4 $PORT >"$TMP/polite"
+	must_come 10 has "$TMP/hammer" ^sent
+	stop "$LAST"
+	polite=$(field "$TMP/polite" acked)
+}
+hammered "rate 100/second burst 60"
+within "without source-rate few others get in" "$polite" 0 40
+hammered "rate 100/second burst 60 source-rate 20/second source-burst 10"
+is "who hammers hurts nobody else" "$polite" 50
+is "nobody was refused for the class" "$(counter bulk excess_dropped)" 0
+check "he was" test "$(source_has 10.200.10.1 exceeded)" -gt 2000
+is "the first on the list" "$(sq stats -j sources top 1 |
+	sed -n 's/.*"source": *"\([0-9.]*\)".*/\1/p')" 10.200.10.1
+is "top 3 are three" "$(sq stats -j sources top 3 | grep -c '"source"')" 3
+is "of another class there is none" "$(sq stats sources class gold)" \
+	"no source is remembered"
+is "in words" "$(sq stats sources top 1 | sed 's/  */ /g' | awk '
+	{ print $1, $2, NF }')" "SOURCE CLASS 5
+10.200.10.1/32 bulk 5"
+
+# --- replaced ---
+fresh "source-rate 1/second source-burst 30"
+send 10.200.11.1 40
+before=$(counter bulk admitted)
+conf "source-rate 1/second source-burst 30"
+send 10.200.11.1 40 -p 21000
+within "another apply: the buckets stay" $(($(counter bulk admitted) - before)) 0 4
+conf "source-rate 1/second source-burst 30 rate 1000/second"
+send 10.200.11.1 40 -p 22000
+within "with another rate of the class, too" \
+	$(($(counter bulk admitted) - before)) 0 8
+conf "source-rate 1/second source-burst 30 source-len 31,64"
+before=$(counter bulk admitted)
+send 10.200.11.1 40 -p 23000
+within "other sources begin afresh" $(($(counter bulk admitted) - before)) 30 33
+sq class set bulk source-rate none
+before=$(counter bulk admitted)
+send 10.200.11.1 40 -p 24000
+is "without source-rate there is no limit" \
+	$(($(counter bulk admitted) - before)) 40
+is "and nobody is remembered" "$(sq stats sources)" "no source is remembered"
+
+# --- pass, and enforce off ---
+fresh "source-rate 1/second source-burst 10 excess pass"
+send 10.200.12.1 100
+within "pass: counted" "$(counter bulk source_passed)" 87 90
+is "pass: nothing is dropped" "$(counter bulk source_dropped)" 0
+adds_up pass
+fresh "source-rate 1/second source-burst 10 enforce off"
+send 10.200.13.1 100
+within "enforce off: would be refused" "$(counter bulk would_refuse)" 87 90
+is "enforce off: is not" "$(counter bulk source_dropped)" 0
+is "enforce off: all are admitted" "$(counter bulk admitted)" 100
+
+# --- a flood of forged sources ---
+fresh "rate 100/second burst 20 source-rate 10/second source-burst 5"
+send 10.200.20.1 20000 -S 20000
+held "forged sources: the class's rate" "$(counter bulk admitted)" 100 20
+is "and its sources only are remembered" "$(remembered)" \
+	"$(counter bulk admitted)"
+
+# --- a full table: eight places ---
+stop "$first"
+unload_synq
+insmod "${SYNQ_KO:-$(modinfo -n synq)}" sources=8 || die "cannot load synq"
+server "$TMP/server" -b 4096 -m none $PORT
+first=$LAST
+fresh "source-rate 1/second source-burst 20"
+send 10.200.100.1 160 -S 8
+is "eight find a place" "$(remembered)" 8
+send 10.200.101.1 100 -S 100
+is "full: others get in" "$(counter bulk admitted)" 260
+is "full: and are counted" "$(counter bulk source_untracked)" 100
+send 10.200.100.1 80 -S 8 -p 25000
+within "full: who has a place is held to it" "$(counter bulk source_dropped)" 40 80
+send 10.200.102.1 20000
+within "full: who has none is not without a limit" \
+	"$(counter bulk excess_dropped)" $((13400 - 256 * took / 1000)) 15100
+
+fresh "rate 1/second burst 400 source-rate 1/second source-burst 20"
+send 10.200.110.1 160 -S 8
+send 10.200.111.1 100 -S 100
+within "full: they get the upper half of the class's bucket" \
+	"$(counter bulk admitted)" 200 206
+within "full: the rest is refused for the class" \
+	"$(counter bulk excess_dropped)" 54 60
+is "full: nobody takes a place" "$(remembered '10[.]200[.]110')" 8
+stop "$first"
+
+# --- no memory: a control group with less than a table takes ---
+unload_synq
+insmod "${SYNQ_KO:-$(modinfo -n synq)}" sources=262144 || die "cannot load synq"
+group=$TMP/groups/$TEST
+limit_memory() {
+	mkdir "$TMP/groups" && mount -t cgroup2 none "$TMP/groups" &&
+		echo +memory >"$TMP/groups/cgroup.subtree_control" &&
+		mkdir "$group" && echo 6M >"$group/memory.max"
+}
+# in_group ARG...: the command in $SRV, with little memory
+in_group() {
+	# shellcheck disable=SC2016
+	sh -c 'echo 0 >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" \
+		nsenter --net=/run/netns/"$SRV" "$(type -P synq)" "$@"
+}
+conf "source-rate 10/second"
+sq save >"$TMP/wanted"
+sq flush
+if limit_memory 2>/dev/null; then
+	in_group apply "$TMP/wanted" 2>"$TMP/why"
+	is "no memory: refused" $? 1
+	check "no memory: it says so" has "$TMP/why" \
+		'no memory for the buckets of the sources$'
+	rmdir "$group"
+	umount "$TMP/groups"
+else
+	skip "no memory: refused" "no memory control group"
+	skip "no memory: it says so" "no memory control group"
+fi
+is "no memory: nothing has changed" "$(sq save)" ""
+sq apply "$TMP/wanted"
+is "with memory it is as it was" "$(sq save)" "$(cat "$TMP/wanted")"
