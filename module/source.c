@@ -208,7 +208,7 @@ static void give_back(const struct synq_source_rate *rate,
 		      const struct place *place, u64 hash, u64 taken, u64 now)
 {
 	s64 word = taken;
-	u64 tat;
+	u64 tat, back;
 
 	if (atomic64_try_cmpxchg_relaxed(place->way, &word, place->word))
 		return;
@@ -216,8 +216,8 @@ static void give_back(const struct synq_source_rate *rate,
 		tat = tat_of(rate, word, now);
 		if ((u64)word >> TIME_BITS != tag_of(hash) || !tat)
 			return;
-	} while (!atomic64_try_cmpxchg_relaxed(place->way, &word,
-			word_of(rate, hash, tat - rate->tbf.interval)));
+		back = word_of(rate, hash, tat - rate->tbf.interval);
+	} while (!atomic64_try_cmpxchg_relaxed(place->way, &word, back));
 }
 
 static bool class_conforms(const struct synq_source_class *class, u64 now_ns)
