@@ -229,6 +229,20 @@ static bool class_conforms(const struct synq_source_class *class, u64 now_ns)
 			     &next);
 }
 
+/* Takes a token if the bucket's TAT is not later than @most then. */
+static bool take_class(const struct synq_tbf *tbf, atomic64_t *word, u64 now_ns,
+		       u64 most)
+{
+	s64 tat = atomic64_read(word);
+	u64 next;
+
+	do {
+		if (!synq_tbf_next(tbf, tat, now_ns, &next) || next > most)
+			return false;
+	} while (!atomic64_try_cmpxchg_relaxed(word, &tat, next));
+	return true;
+}
+
 /**
  * synq_source_take_class() - take a token of a class alone
  * @tbf: its rate and burst
@@ -245,20 +259,21 @@ static bool class_conforms(const struct synq_source_class *class, u64 now_ns)
 bool synq_source_take_class(const struct synq_tbf *tbf, atomic64_t *word,
 			    u64 now_ns)
 {
-	s64 tat = atomic64_read(word);
-	u64 next;
-
-	do {
-		if (!synq_tbf_next(tbf, tat, now_ns, &next))
-			return false;
-	} while (!atomic64_try_cmpxchg_relaxed(word, &tat, next));
-	return true;
+	return take_class(tbf, word, now_ns, U64_MAX);
 }
 
+/*
+ * By the parameters of the class: to those of strays, with their smaller burst, the
+ * TAT of a bucket that is nearly empty would look like junk, see synq_tbf_next().
+ */
 static enum synq_source_answer take_stray(const struct synq_source_class *class,
 					  u64 now_ns)
 {
-	return synq_source_take_class(class->stray, class->tat, now_ns) ?
+	const struct synq_tbf *stray = class->stray;
+	u64 most = synq_tbf_clock(stray, now_ns) + stray->tolerance +
+		   stray->interval;
+
+	return take_class(class->tbf ?: stray, class->tat, now_ns, most) ?
 	       SYNQ_SOURCE_CONFORMS : SYNQ_SOURCE_CLASS_EXCEEDS;
 }
 

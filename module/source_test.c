@@ -217,6 +217,28 @@ static bool strays_only(void)
 	return true;
 }
 
+/* Strays leave the lower half of the class's bucket alone, however empty it is. */
+static bool strays_get_the_rest(void)
+{
+	u64 now = 1000 * SECOND;
+	u32 i, n, taken;
+
+	for (taken = 0; taken <= 400; taken += 8) {
+		begin(1, 1000);
+		begin_class(1, 400, false);
+		for (i = 0; i < taken; i++)
+			check(take(in_set(3, i % 8), now), "%u of %u", i, taken);
+		for (; i < 8; i++)
+			take(in_set(3, i), now);
+		for (n = 0; take(in_set(3, 8 + n), now); n++)
+			;
+		i = taken ? taken : 8;
+		check(n == (i < 200 ? 200 - i : 0), "%u after %u", n, taken);
+		check(class_tokens(now) == 400 - i - n, "after %u", taken);
+	}
+	return true;
+}
+
 static bool oldest_goes(void)
 {
 	struct synq_source_state state;
@@ -316,12 +338,17 @@ static enum synq_source_answer twin_ask(struct twin *twin, u64 *class_state,
 					u64 now)
 {
 	bool stray = twin_is_stray(twin, now);
-	const struct synq_tbf *tbf = stray ? class.stray : class.tbf;
+	const struct synq_tbf *tbf = class.tbf;
 	u64 next, class_next = *class_state;
 
 	if (!stray && !synq_tbf_next(&rate.tbf, twin->tat, now, &next))
 		return SYNQ_SOURCE_EXCEEDS;
+	if (stray && !tbf)
+		tbf = class.stray;
 	if (tbf && !synq_tbf_next(tbf, *class_state, now, &class_next))
+		return SYNQ_SOURCE_CLASS_EXCEEDS;
+	if (stray && class_next > synq_tbf_clock(tbf, now) +
+				  class.stray->tolerance + tbf->interval)
 		return SYNQ_SOURCE_CLASS_EXCEEDS;
 	*class_state = class_next;
 	if (!stray)	/* in sixteenths, as a way has it */
@@ -585,6 +612,7 @@ static const struct tap_case cases[] = {
 	{ "exact", exact },
 	{ "a token of both or of neither", neither_or_both },
 	{ "a full set: strays", strays_only },
+	{ "strays get the upper half", strays_get_the_rest },
 	{ "the oldest free way is given away", oldest_goes },
 	{ "states", states },
 	{ "the time wraps", wraps },
