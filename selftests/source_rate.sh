@@ -13,7 +13,7 @@
 # a full table meant "no limit" or "no entrance".
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 67
+plan 68
 
 # conf BULK [SET]: options of the class, and a further line
 conf() {
@@ -263,6 +263,11 @@ within "full: they get the upper half of the class's bucket" \
 within "full: the rest is refused for the class" \
 	"$(counter bulk excess_dropped)" 54 60
 is "full: nobody takes a place" "$(remembered '10[.]200[.]110')" 8
+fresh "rate 1/second burst 200 source-rate 1/second source-burst 20"
+send 10.200.112.1 160 -S 8
+send 10.200.113.1 50 -S 50
+is "full: of the lower half they get nothing" \
+	"$(counter bulk excess_dropped)" 50
 stop "$first"
 
 # --- no memory: a control group with less than a table takes ---
