@@ -35,7 +35,7 @@ static_assert(SYNQ_SOURCE_RATE_MAX == SYNQ_SOURCE_TBF_RATE_MAX);
 static_assert(SYNQ_BURST_MAX <= SYNQ_SOURCE_BURST_MAX);
 
 #define SOURCES_MIN	SYNQ_SOURCE_WAYS
-#define SOURCES_MAX	(1U << 20)
+#define SOURCES_MAX	1048576U
 
 static unsigned int sources = 65536;
 module_param(sources, uint, 0444);

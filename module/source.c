@@ -80,7 +80,7 @@
 #define TOKEN_BITS	4
 
 /* Later than any TAT, with the largest burst and a clock that went back 1 s. */
-#define AHEAD_MAX	(1ULL << 26)
+#define AHEAD_MAX	(TIME_MASK >> 14)
 
 /**
  * struct place - a way for a source

@@ -264,7 +264,7 @@ static void note_rates(const struct class **class, unsigned int number)
 		const struct class_spec *spec = &class[i]->spec;
 
 		if (spec->rate && spec->source_rate > spec->rate)
-			remark("the source-rate of %s is higher than its rate, which holds for all of its sources together",
+			remark("the source-rate of %s has no effect: its rate is lower",
 			       spec->name);
 	}
 }

@@ -24,10 +24,9 @@ _synq_option() {
 	class/enforce | listener/enforce | listener/app-order) echo 'on off' ;;
 	class/max-wait) echo none ;;
 	class/priority) echo {0..15} ;;
-	class/weight | class/reserve | class/burst | class/source-burst |
-		class/source-len) ;;
 	class/rate | class/source-rate | class/mark | class/cap | class/min-share)
 		[ "$verb" = set ] && echo none ;;
+	class/weight | class/reserve | class/burst | class/source-*) ;;
 	match/class | class/del | class/set) _synq_classes ;;
 	match/source | class/add) ;;
 	listener/order) echo 'strict weighted fifo' ;;

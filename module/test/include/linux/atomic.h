@@ -8,9 +8,11 @@
 
 #include <linux/types.h>
 
-typedef struct {
+struct atomic64 {
 	s64 counter;
-} atomic64_t;
+};
+
+#define atomic64_t	struct atomic64
 
 static inline s64 atomic64_read(const atomic64_t *v)
 {
