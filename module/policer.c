@@ -7,7 +7,7 @@
  * network namespace, whatever the listener: one 64-bit word in struct
  * synq_net, which stays when the configuration is replaced.  The buckets of
  * sources are the class's (aggregate.c).  What becomes of a SYN that exceeds is
- * its class's business (syn_hook.c).
+ * its class's business (judge.c).
  *
  * Called for each judged SYN, in softirq, on any CPU at once, under
  * rcu_read_lock(); takes no lock.  How many CPUs share a word: source.c.

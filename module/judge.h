@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What becomes of a SYN.  See judge.c.
+ */
+#ifndef _SYNQ_JUDGE_H
+#define _SYNQ_JUDGE_H
+
+#include "refusal.h"
+#include "segment.h"
+
+struct synq_record;
+
+/**
+ * struct synq_arrival - a segment that came in, and what is known of it
+ * @sn: network namespace
+ * @conf: snapshot
+ * @skb: the packet
+ * @seg: as far as it has been read
+ * @class: of the client; NULL: not looked up
+ * @sk: listener, likewise
+ * @listener: configured, of @sk
+ * @record: of @sk, set by synq_judge(), like what follows; NULL: not managed yet
+ * @history: whether this SYN was refused before
+ */
+struct synq_arrival {
+	struct synq_net *sn;
+	const struct synq_conf *conf;
+	struct sk_buff *skb;
+	struct synq_segment seg;
+	const struct synq_class *class;
+	struct sock *sk;
+	const struct synq_listener *listener;
+	struct synq_record *record;
+	struct synq_refusal_syn history;
+};
+
+bool synq_judge(struct synq_arrival *syn);
+void synq_judge_mark(const struct synq_arrival *arrival,
+		     const struct synq_class *class);
+
+#endif /* _SYNQ_JUDGE_H */

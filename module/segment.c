@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which socket a TCP segment is for, by its addresses and ports: as the stack
+ * will look it up, but without any program that chooses (reuseport's, sk_lookup's
+ * excepted), and before the stack knows that the segment is for this host.
+ *
+ * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
+ */
+#include <net/addrconf.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+#include <net/tcp.h>
+#include "compat.h"
+#include "segment.h"
+
+/* An address of the host, or any that a local route (AnyIP) delivers here. */
+static bool is_local6(struct net *net, const struct net_device *dev,
+		      const struct in6_addr *daddr)
+{
+	/* A VRF has addresses and a table of its own. */
+	int vrf = netif_is_l3_master(dev) ? dev->ifindex : 0;
+	struct rt6_info *rt;
+	bool is_local;
+
+	if (ipv6_chk_addr(net, daddr, dev, 0))
+		return true;
+	rt = rt6_lookup(net, daddr, NULL, vrf, NULL, 0);
+	is_local = rt && rt->rt6i_flags & RTF_LOCAL;
+	ip6_rt_put(rt);
+	return is_local;
+}
+
+/**
+ * synq_segment_is_for_host() - is its destination an address of the host?
+ * @net: network namespace
+ * @dev: that it came in by
+ * @seg: the segment
+ *
+ * Context: softirq, rcu_read_lock()
+ * Return: true if so
+ */
+bool synq_segment_is_for_host(struct net *net, const struct net_device *dev,
+			      const struct synq_segment *seg)
+{
+	if (seg->client.is_v6)
+		return is_local6(net, dev, seg->daddr);
+	return inet_addr_type_dev_table(net, dev,
+					*(const __be32 *)seg->daddr) ==
+	       RTN_LOCAL;
+}
+
+/**
+ * synq_segment_is_known() - is it for a connection that exists?
+ * @net: network namespace
+ * @seg: the segment
+ *
+ * Context: softirq, rcu_read_lock()
+ * Return: true if there is one, half open, established or in TIME_WAIT
+ */
+bool synq_segment_is_known(struct net *net, const struct synq_segment *seg)
+{
+	const u16 hnum = ntohs(seg->dport);
+	struct sock *sk;
+
+	if (seg->client.is_v6)
+		sk = synq_lookup_established6(net, seg->client.addr,
+					      seg->sport, seg->daddr, hnum,
+					      seg->dif, seg->sdif);
+	else
+		sk = synq_lookup_established4(net,
+					      *(const __be32 *)seg->client.addr,
+					      seg->sport,
+					      *(const __be32 *)seg->daddr,
+					      hnum, seg->dif, seg->sdif);
+	if (!sk)
+		return false;
+	sock_gen_put(sk);
+	return true;
+}
+
+/**
+ * synq_segment_listener() - the socket that listens for it
+ * @net: network namespace
+ * @seg: the segment
+ *
+ * Context: softirq, rcu_read_lock()
+ * Return: NULL if there is none; without a reference: listeners are freed after
+ * a grace period
+ */
+struct sock *synq_segment_listener(struct net *net,
+				   const struct synq_segment *seg)
+{
+	const u16 hnum = ntohs(seg->dport);
+
+	if (seg->client.is_v6)
+		return synq_lookup_listener6(net, seg->client.addr, seg->sport,
+					     seg->daddr, hnum, seg->dif,
+					     seg->sdif);
+	return synq_lookup_listener4(net, *(const __be32 *)seg->client.addr,
+				     seg->sport, *(const __be32 *)seg->daddr,
+				     hnum, seg->dif, seg->sdif);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A TCP segment that came in, and the socket that it is for.  See segment.c.
+ */
+#ifndef _SYNQ_SEGMENT_H
+#define _SYNQ_SEGMENT_H
+
+#include "classify.h"
+
+struct net_device;
+
+/**
+ * struct synq_segment - a TCP segment, as far as it matters here
+ * @client: addresses point into the packet
+ * @daddr: destination
+ * @sport: of the client
+ * @dport: of this host
+ * @seq: sequence number
+ * @thoff: where the TCP header begins, from the IP header on
+ * @dif: interface for socket lookups
+ * @sdif: the same, of a VRF's slave, or 0
+ */
+struct synq_segment {
+	struct synq_client client;
+	const void *daddr;
+	__be16 sport;
+	__be16 dport;
+	__be32 seq;
+	unsigned int thoff;
+	int dif;
+	int sdif;
+};
+
+bool synq_segment_is_for_host(struct net *net, const struct net_device *dev,
+			      const struct synq_segment *seg);
+bool synq_segment_is_known(struct net *net, const struct synq_segment *seg);
+struct sock *synq_segment_listener(struct net *net,
+				   const struct synq_segment *seg);
+
+#endif /* _SYNQ_SEGMENT_H */
