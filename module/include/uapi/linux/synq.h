@@ -32,10 +32,14 @@
  *   or of its source.
  * @SYNQ_EXCESS_DROP: Refused silently; the client tries again.
  * @SYNQ_EXCESS_PASS: Counted and left to the stock kernel.
+ * @SYNQ_EXCESS_RESET: Refused by a TCP reset; the client gives up at once.
+ * @SYNQ_EXCESS_COOKIE: Answered by a SYN cookie, which takes up no memory.
  */
 enum synq_excess {
 	SYNQ_EXCESS_DROP,
 	SYNQ_EXCESS_PASS,
+	SYNQ_EXCESS_RESET,
+	SYNQ_EXCESS_COOKIE,
 };
 
 /**
@@ -70,16 +74,24 @@ enum synq_reason {
 /**
  * enum synq_refused - What a SYN was refused for; the names are those of the
  *   counters.
- * @SYNQ_REFUSED_EXCESS_DROPPED: Over the rate of its class.
+ * @SYNQ_REFUSED_EXCESS_DROPPED: Over the rate of its class or of its source,
+ *   and dropped.
  * @SYNQ_REFUSED_QUEUE_REFUSED: The class's part of the queues was full.
  * @SYNQ_REFUSED_WAIT_REFUSED: The wait in the accept queue would have exceeded
  *   max-wait.
+ * @SYNQ_REFUSED_EXCESS_RESET: Over a rate, and reset.
+ * @SYNQ_REFUSED_EXCESS_COOKIE: Over a rate, and answered by a SYN cookie; not
+ *   refused.
+ * @SYNQ_REFUSED_EXCESS_UNANSWERED: Over a rate, and no answer could be sent.
  * @SYNQ_REFUSED_SOURCE_DROPPED: Over the rate of its source.
  */
 enum synq_refused {
 	SYNQ_REFUSED_EXCESS_DROPPED,
 	SYNQ_REFUSED_QUEUE_REFUSED,
 	SYNQ_REFUSED_WAIT_REFUSED,
+	SYNQ_REFUSED_EXCESS_RESET,
+	SYNQ_REFUSED_EXCESS_COOKIE,
+	SYNQ_REFUSED_EXCESS_UNANSWERED,
 	SYNQ_REFUSED_SOURCE_DROPPED,
 };
 
@@ -181,7 +193,6 @@ enum {
 	SYNQ_A_COUNTERS_WOULD_REFUSE,
 	SYNQ_A_COUNTERS_WOULD_WITHHOLD,
 	SYNQ_A_COUNTERS_WOULD_MOVE,
-	SYNQ_A_COUNTERS_SOURCE_UNTRACKED,
 	SYNQ_A_COUNTERS_WAITED_1MS,
 	SYNQ_A_COUNTERS_WAITED_4MS,
 	SYNQ_A_COUNTERS_WAITED_16MS,
@@ -192,6 +203,11 @@ enum {
 	SYNQ_A_COUNTERS_WAITED_LONGER,
 	SYNQ_A_COUNTERS_CLOSED,
 	SYNQ_A_COUNTERS_REPLACED,
+	SYNQ_A_COUNTERS_SOURCE_UNTRACKED,
+	SYNQ_A_COUNTERS_SOURCE_EXCEEDED,
+	SYNQ_A_COUNTERS_EXCESS_RESET,
+	SYNQ_A_COUNTERS_EXCESS_COOKIE,
+	SYNQ_A_COUNTERS_EXCESS_UNANSWERED,
 
 	__SYNQ_A_COUNTERS_MAX,
 	SYNQ_A_COUNTERS_MAX = (__SYNQ_A_COUNTERS_MAX - 1)
@@ -226,6 +242,7 @@ enum {
 	SYNQ_A_REFUSAL_REASON,
 	SYNQ_A_REFUSAL_RETRY,
 	SYNQ_A_REFUSAL_ENFORCE,
+	SYNQ_A_REFUSAL_SOURCE_EXCEEDED,
 
 	__SYNQ_A_REFUSAL_MAX,
 	SYNQ_A_REFUSAL_MAX = (__SYNQ_A_REFUSAL_MAX - 1)
