@@ -12,6 +12,9 @@
 #include <net/genetlink.h>
 #include <net/inet_hashtables.h>
 #include <net/inet6_hashtables.h>
+#include <net/ipv6.h>
+#include <net/secure_seq.h>
+#include <net/tcp.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
 #error "synq needs Linux 6.1 or later"
@@ -69,6 +72,61 @@ synq_lookup_established6(struct net *net, const struct in6_addr *saddr,
 {
 	return __inet6_lookup_established(net, SYNQ_HASHINFO(net) saddr, sport,
 					  daddr, hnum, dif, sdif);
+}
+
+/* The owner of a socket, a function since 6.17. */
+static inline kuid_t synq_sk_uid(const struct sock *sk)
+{
+#ifdef SYNQ_HAVE_SK_UID
+	return sk_uid(sk);
+#else
+	return sk->sk_uid;
+#endif
+}
+
+/* Does a listener answer with the flow label of the SYN?  A bit field until 6.7. */
+static inline bool synq_reflects_flowlabel(const struct sock *sk)
+{
+#ifdef SYNQ_HAVE_INET_REPFLOW
+	return inet6_test_bit(REPFLOW, sk);
+#else
+	return inet6_sk(sk)->repflow;
+#endif
+}
+
+/*
+ * What is added to the time stamps of a connection, our side first.  Exported
+ * since 7.0 and in stable kernels; elsewhere a cookie has no time stamp.
+ */
+#ifdef SYNQ_HAVE_SEQ_AND_TS_OFF
+#define SYNQ_HAS_TS_OFFSET	true
+#else
+#define SYNQ_HAS_TS_OFFSET	false
+#endif
+
+static inline u32 synq_ts_offset4(const struct net *net,
+				  const struct iphdr *iph,
+				  const struct tcphdr *th)
+{
+#ifdef SYNQ_HAVE_SEQ_AND_TS_OFF
+	return secure_tcp_seq_and_ts_off(net, iph->daddr, iph->saddr, th->dest,
+					 th->source).ts_off;
+#else
+	return 0;
+#endif
+}
+
+static inline u32 synq_ts_offset6(const struct net *net,
+				  const struct ipv6hdr *ip6h,
+				  const struct tcphdr *th)
+{
+#ifdef SYNQ_HAVE_SEQ_AND_TS_OFF
+	return secure_tcpv6_seq_and_ts_off(net, ip6h->daddr.s6_addr32,
+					   ip6h->saddr.s6_addr32, th->dest,
+					   th->source).ts_off;
+#else
+	return 0;
+#endif
 }
 
 /*

@@ -12,11 +12,16 @@
 #include "admission.h"
 #include "gate.h"
 
-/*
- * A final ACK that joins a subflow to an MPTCP connection never uses the
- * accept queue: its connection is already served.
+/**
+ * synq_gate_is_mp_join() - does a segment join a subflow to an MPTCP connection?
+ * @skb: SYN, or the ACK that completes a handshake; its TCP header linear
+ *
+ * Its connection is already served: it never uses the accept queue.
+ *
+ * Context: any
+ * Return: true if so
  */
-static bool is_mp_join(const struct sk_buff *skb)
+bool synq_gate_is_mp_join(const struct sk_buff *skb)
 {
 	const struct tcphdr *th = tcp_hdr(skb);
 	const u8 *option = (const u8 *)(th + 1);
@@ -64,7 +69,7 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 
 	if (synq_admission_promote(conf, &listener, class, sk,
 				   &record->acceptq, final) ||
-	    is_mp_join(skb))
+	    synq_gate_is_mp_join(skb))
 		return true;
 	if (synq_conf_observes(conf, &listener, class)) {
 		synq_count(port, class->slot, SYNQ_COUNT_WOULD_WITHHOLD);

@@ -26,3 +26,9 @@ probe GENL_SPLIT_OPS net/genetlink.h \
 	'struct genl_split_ops \{'
 probe NLA_CONST_RANGE net/netlink.h \
 	'const struct netlink_range_validation \*range;'
+probe SK_UID net/sock.h \
+	'kuid_t sk_uid\('
+probe INET_REPFLOW net/inet_sock.h \
+	'INET_FLAGS_REPFLOW'
+probe SEQ_AND_TS_OFF net/secure_seq.h \
+	'secure_tcp_seq_and_ts_off\('

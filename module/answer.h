@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A segment that answers a SYN in place of the listener.  See answer.c.
+ */
+#ifndef _SYNQ_ANSWER_H
+#define _SYNQ_ANSWER_H
+
+#include <linux/skbuff.h>
+#include <linux/tcp.h>
+#include <net/flow.h>
+
+#define SYNQ_ANSWER_OPTIONS	(40 / 4)
+
+/**
+ * struct synq_answer - an answer, not yet sent
+ * @sk: listener
+ * @syn: what is answered
+ * @dst: route, with a reference
+ * @fl: that it was found by
+ * @mark: of the packet
+ * @tos: of the packet, or its traffic class
+ * @is_v6: @syn is IPv6
+ */
+struct synq_answer {
+	const struct sock *sk;
+	struct sk_buff *syn;
+	struct dst_entry *dst;
+	struct flowi fl;
+	u32 mark;
+	u8 tos;
+	bool is_v6;
+};
+
+/**
+ * struct synq_answer_tcp - its TCP header
+ * @th: ports, data offset and checksum are filled in by synq_answer_send()
+ * @option: as on the wire
+ * @options: how many of @option there are
+ */
+struct synq_answer_tcp {
+	struct tcphdr th;
+	__be32 option[SYNQ_ANSWER_OPTIONS];
+	u8 options;
+};
+
+bool synq_answer_route(struct synq_answer *answer, const struct sock *sk,
+		       struct sk_buff *syn, bool is_v6);
+bool synq_answer_send(struct synq_answer *answer, struct synq_answer_tcp *tcp);
+bool synq_answer_reset(const struct sock *sk, struct sk_buff *syn, bool is_v6);
+
+#endif /* _SYNQ_ANSWER_H */
