@@ -42,7 +42,13 @@ struct verbs {
 #define LIST_ROOM	192
 
 static const char * const verb_names[VERB_NUMBER] = { "add", "set", "del" };
-static const char * const excess_names[] = { "drop", "pass" };
+static const char * const excess_names[] = {
+	[SYNQ_EXCESS_DROP] = "drop",
+	[SYNQ_EXCESS_PASS] = "pass",
+	[SYNQ_EXCESS_RESET] = "reset",
+	[SYNQ_EXCESS_COOKIE] = "cookie",
+};
+
 static const char * const order_names[] = {
 	[SYNQ_ORDER_STRICT] = "strict",
 	[SYNQ_ORDER_FIFO] = "fifo",
@@ -189,13 +195,8 @@ static int parse_excess(struct edit *edit, const char *text)
 			return DONE;
 		}
 	}
-	if (!strcmp(text, "reset"))
-		return refuse(&edit->origin, "excess reset",
-			      "not supported yet");
-	if (!strcmp(text, "cookie"))
-		return refuse(&edit->origin, "excess cookie",
-			      "not supported yet");
-	return refuse(&edit->origin, text, "excess is drop or pass");
+	return refuse(&edit->origin, text,
+		      "excess is drop, pass, reset or cookie");
 }
 
 static int parse_source(struct edit *edit, const char *text)
@@ -287,7 +288,8 @@ static const struct option class_options[] = {
 	{ "source-rate", GIVEN_SOURCE_RATE, "N/second", parse_source_rate },
 	{ "source-burst", GIVEN_SOURCE_BURST, "N", parse_source_burst },
 	{ "source-len", GIVEN_SOURCE_LEN, "V4,V6", parse_source_len },
-	{ "excess", GIVEN_EXCESS, "drop or pass", parse_excess },
+	{ "excess", GIVEN_EXCESS, "drop, pass, reset or cookie",
+	  parse_excess },
 	{ "enforce", GIVEN_ENFORCE, "on or off", parse_enforce },
 	{ }
 };

@@ -27,7 +27,7 @@ static const char help[] =
 "      priority 0..15  default  mark N  weight 1..1000  reserve N%  cap N%\n"
 "      max-wait TIME|none  min-share N%  rate N/second  burst N\n"
 "      source-rate N/second  source-burst N  source-len V4,V6\n"
-"      excess drop|pass  enforce on|off\n"
+"      excess drop|pass|reset|cookie  enforce on|off\n"
 "  match add|set source PREFIX class NAME       match del source PREFIX\n"
 "  listener add|set port N OPTION...            listener del port N\n"
 "      order strict|weighted|fifo  app-order on|off  enforce on|off\n"

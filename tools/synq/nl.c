@@ -175,8 +175,9 @@ static void take_text(const struct nlmsghdr *nlh, struct nl_error *error)
 }
 
 /*
- * Records the first error of a request numbered @from or later.  Both kinds of
- * message, that of an error and the end of a dump, begin with an errno.
+ * Records the first error of a request numbered @from or later, or until there
+ * is one what the kernel says to a request done.  Both kinds of message, that of
+ * an error and the end of a dump, begin with an errno.
  */
 static void take_error(const struct nlmsghdr *nlh, __u32 from,
 		       struct nl_error *error)
@@ -187,8 +188,6 @@ static void take_error(const struct nlmsghdr *nlh, __u32 from,
 	    mnl_nlmsg_get_payload_len(nlh) < sizeof(code))
 		return;
 	memcpy(&code, mnl_nlmsg_get_payload(nlh), sizeof(code));
-	if (!code)
-		return;
 	error->code = -code;
 	error->seq = nlh->nlmsg_seq;
 	take_text(nlh, error);

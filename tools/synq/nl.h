@@ -37,7 +37,7 @@ struct nl {
  * struct nl_error - an error that the kernel answered with
  * @code: positive errno; 0: none
  * @seq: sequence number of the request
- * @text: the kernel's own words, or empty
+ * @text: the kernel's own words, or empty; without an error a warning
  */
 struct nl_error {
 	int code;

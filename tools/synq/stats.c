@@ -28,8 +28,10 @@ static const struct counter {
 	{ SYNQ_A_COUNTERS_ADMITTED, "admitted", "ADMITTED" },
 	{ SYNQ_A_COUNTERS_EXCESS_DROPPED, "excess_dropped", "EXCESS-DROPPED" },
 	{ SYNQ_A_COUNTERS_EXCESS_PASSED, "excess_passed", "EXCESS-PASSED" },
-	{ SYNQ_A_COUNTERS_SOURCE_DROPPED, "source_dropped", "SOURCE-DROPPED" },
-	{ SYNQ_A_COUNTERS_SOURCE_PASSED, "source_passed", "SOURCE-PASSED" },
+	{ SYNQ_A_COUNTERS_EXCESS_RESET, "excess_reset", "EXCESS-RESET" },
+	{ SYNQ_A_COUNTERS_EXCESS_COOKIE, "excess_cookie", "EXCESS-COOKIE" },
+	{ SYNQ_A_COUNTERS_EXCESS_UNANSWERED, "excess_unanswered",
+	  "EXCESS-UNANSWERED" },
 	{ SYNQ_A_COUNTERS_QUEUE_REFUSED, "queue_refused", "QUEUE-REFUSED" },
 	{ SYNQ_A_COUNTERS_WAIT_REFUSED, "wait_refused", "WAIT-REFUSED" },
 	{ FIRST_TRIES_TYPE, "first_tries", "FIRST-TRIES" },
@@ -57,6 +59,8 @@ static const struct counter {
 	{ SYNQ_A_COUNTERS_WOULD_MOVE, "would_move", "WOULD-MOVE" },
 	{ SYNQ_A_COUNTERS_SOURCE_UNTRACKED, "source_untracked",
 	  "SOURCE-UNTRACKED" },
+	{ SYNQ_A_COUNTERS_SOURCE_EXCEEDED, "source_exceeded",
+	  "SOURCE-EXCEEDED" },
 	{ SYNQ_A_COUNTERS_WAITED_1MS, "waited_1ms", "<=1MS" },
 	{ SYNQ_A_COUNTERS_WAITED_4MS, "waited_4ms", "<=4MS" },
 	{ SYNQ_A_COUNTERS_WAITED_16MS, "waited_16ms", "<=16MS" },
@@ -68,11 +72,11 @@ static const struct counter {
 };
 
 #define COUNTERS	(sizeof(counters) / sizeof(*counters))
-#define SYN_COUNTERS	8	/* those of the first table */
+#define SYN_COUNTERS	9	/* those of the first table */
 #define ALWAYS		2	/* of those, shown though zero */
 #define SEEN		0
-#define FIRST_TRIES	8
-#define RETRIES		9
+#define FIRST_TRIES	9
+#define RETRIES		10
 
 /* Of the network namespace. */
 static const struct counter net_counters[] = {

@@ -212,6 +212,8 @@ int tx_commit(struct tx *tx, int error)
 			error = nl_wait(tx->nl, tx->first, nlh->nlmsg_seq, 0,
 					NULL, NULL, &tx->error);
 	}
+	if (!error && !tx->error.code && *tx->error.text)
+		remark("%s", tx->error.text);
 	if (tx->error.code == ESTALE)
 		snprintf(tx->error.text, sizeof(tx->error.text), "%s",
 			 "somebody else changed the configuration meanwhile; try again");

@@ -25,6 +25,7 @@
  * @reason: enum synq_refused
  * @retry: the same SYN had been refused before
  * @observe: it would have been refused, and was let through
+ * @source_exceeded: it exceeded the rate of its source
  */
 struct refusal {
 	__u32 age;
@@ -33,6 +34,7 @@ struct refusal {
 	__u8 reason;
 	bool retry;
 	bool observe;
+	bool source_exceeded;
 };
 
 /**
@@ -48,7 +50,12 @@ struct refusals {
 };
 
 static const char * const reasons[] = {
-	"excess_dropped", "queue_refused", "wait_refused", "source_dropped",
+	[SYNQ_REFUSED_EXCESS_DROPPED] = "excess_dropped",
+	[SYNQ_REFUSED_QUEUE_REFUSED] = "queue_refused",
+	[SYNQ_REFUSED_WAIT_REFUSED] = "wait_refused",
+	[SYNQ_REFUSED_EXCESS_RESET] = "excess_reset",
+	[SYNQ_REFUSED_EXCESS_COOKIE] = "excess_cookie",
+	[SYNQ_REFUSED_EXCESS_UNANSWERED] = "excess_unanswered",
 };
 
 static int parse(struct words *words, struct question *question)
@@ -82,6 +89,8 @@ static void take(struct nlattr **attr, void *arg)
 	refusal->retry = attr_u8(attr, SYNQ_A_REFUSAL_RETRY);
 	refusal->observe = attr[SYNQ_A_REFUSAL_ENFORCE] &&
 			   !attr_u8(attr, SYNQ_A_REFUSAL_ENFORCE);
+	refusal->source_exceeded = attr_u8(attr,
+					   SYNQ_A_REFUSAL_SOURCE_EXCEEDED);
 }
 
 static int fetch(struct nl *nl, const struct prefix *source,
@@ -141,27 +150,39 @@ static const char *queue_text(const struct conf *conf,
 	return text;
 }
 
+static const char *excess_text(const char *verdict, const struct class *class,
+			       bool source, char *text)
+{
+	const char *option = source ? "source-rate" : "rate";
+	unsigned int rate = 0;
+
+	if (class)
+		rate = source ? class->spec.source_rate : class->spec.rate;
+	if (rate)
+		snprintf(text, REASON_TEXT, "%s: over %s %u/second", verdict,
+			 option, rate);
+	else
+		snprintf(text, REASON_TEXT, "%s: over the %s of then", verdict,
+			 option);
+	return text;
+}
+
 static const char *reason_text(struct conf *conf,
 			       const struct refusal *refusal, char *text)
 {
 	const struct class *class = conf_class(conf, refusal->class);
+	bool source = refusal->source_exceeded;
 	char time[TIME_TEXT];
 
 	switch (refusal->reason) {
 	case SYNQ_REFUSED_EXCESS_DROPPED:
-		if (!class || !class->spec.rate)
-			return "excess-dropped: over the rate of then";
-		snprintf(text, REASON_TEXT,
-			 "excess-dropped: over rate %u/second",
-			 class->spec.rate);
-		break;
-	case SYNQ_REFUSED_SOURCE_DROPPED:
-		if (!class || !class->spec.source_rate)
-			return "source-dropped: over the source-rate of then";
-		snprintf(text, REASON_TEXT,
-			 "source-dropped: over source-rate %u/second",
-			 class->spec.source_rate);
-		break;
+		return excess_text("excess-dropped", class, source, text);
+	case SYNQ_REFUSED_EXCESS_RESET:
+		return excess_text("excess-reset", class, source, text);
+	case SYNQ_REFUSED_EXCESS_COOKIE:
+		return excess_text("excess-cookie", class, source, text);
+	case SYNQ_REFUSED_EXCESS_UNANSWERED:
+		return excess_text("excess-unanswered", class, source, text);
 	case SYNQ_REFUSED_QUEUE_REFUSED:
 		return queue_text(conf, class, text);
 	case SYNQ_REFUSED_WAIT_REFUSED:
@@ -247,6 +268,8 @@ static json_t *refusal_json(const struct refusal *refusal)
 				    json_string(reasons[refusal->reason]));
 	json_object_set_new(json, "retry", json_boolean(refusal->retry));
 	json_object_set_new(json, "enforce", json_boolean(!refusal->observe));
+	json_object_set_new(json, "source_exceeded",
+			    json_boolean(refusal->source_exceeded));
 	return json;
 }
 

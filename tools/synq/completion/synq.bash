@@ -20,7 +20,7 @@ _synq_option() {
 	local object=$1 verb=$2 last=$3
 
 	case $object/$last in
-	class/excess) echo 'drop pass' ;;
+	class/excess) echo 'drop pass reset cookie' ;;
 	class/enforce | listener/enforce | listener/app-order) echo 'on off' ;;
 	class/max-wait) echo none ;;
 	class/priority) echo {0..15} ;;
