@@ -404,11 +404,27 @@ static void set_source_buckets(struct synq_class *class)
 	synq_tbf_init(&class->stray_tbf, class->bucket_rate, strays);
 }
 
+/* A cookie that the kernel will not look at is of no use. */
+static void check_excess(struct synq_conf *conf, const struct net *net,
+			 struct netlink_ext_ack *extack)
+{
+	bool cookies = false;
+	u8 slot;
+
+	conf->answers = false;
+	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
+		conf->answers |= synq_conf_answers(&conf->class[slot]);
+		cookies |= conf->class[slot].excess == SYNQ_EXCESS_COOKIE;
+	}
+	if (cookies && !READ_ONCE(net->ipv4.sysctl_tcp_syncookies))
+		NL_SET_ERR_MSG(extack, "excess cookie drops while net.ipv4.tcp_syncookies is 0");
+}
+
 /**
  * synq_conf_finish() - validate an edited configuration and fill in the rest
  * @conf: not published
  * @net: network namespace that it is for
- * @extack: says why not
+ * @extack: says why not, or warns
  *
  * Context: process
  * Return: 0, or -EINVAL: the configuration is of no use
@@ -437,6 +453,7 @@ int synq_conf_finish(struct synq_conf *conf, const struct net *net,
 		set_bucket(&conf->class[slot]);
 		set_source_buckets(&conf->class[slot]);
 	}
+	check_excess(conf, net, extack);
 	return 0;
 }
 

@@ -122,6 +122,7 @@ struct synq_listener {
  * @lpm: source prefixes, IPv4 and IPv6; the value is the slot plus one
  * @weights: of all classes that have a share
  * @observe: count what would be done, and do nothing ("enforce off")
+ * @answers: the excess of some class is answered
  * @n_listeners: number of @listener
  * @listener: by ascending port number
  */
@@ -136,6 +137,7 @@ struct synq_conf {
 	struct synq_lpm lpm[2];
 	u32 weights;
 	bool observe;
+	bool answers;
 	unsigned int n_listeners;
 	struct synq_listener listener[SYNQ_LISTENERS_MAX];
 };
@@ -227,6 +229,28 @@ static inline bool synq_conf_shares(const struct synq_conf *conf,
 	return class->slot >= SYNQ_SLOT_FIRST ||
 	       (class->slot == SYNQ_SLOT_DEFAULT &&
 		(class->matches || conf->default_slot == class->slot));
+}
+
+/**
+ * synq_conf_answers() - is the excess of a class answered?
+ * @class: of a snapshot
+ *
+ * Then its SYNs are judged after the host's firewall (syn_hook.c).
+ *
+ * Context: any; the caller keeps the snapshot
+ * Return: true if so
+ */
+static inline bool synq_conf_answers(const struct synq_class *class)
+{
+	switch ((enum synq_excess)class->excess) {
+	case SYNQ_EXCESS_DROP:
+	case SYNQ_EXCESS_PASS:
+		break;
+	case SYNQ_EXCESS_RESET:
+	case SYNQ_EXCESS_COOKIE:
+		return true;
+	}
+	return false;
 }
 
 /**

@@ -15,6 +15,7 @@ struct synq_record;
  * @sn: network namespace
  * @conf: snapshot
  * @skb: the packet
+ * @hook: netfilter's, in which it is
  * @seg: as far as it has been read
  * @class: of the client; NULL: not looked up
  * @sk: listener, likewise
@@ -26,6 +27,7 @@ struct synq_arrival {
 	struct synq_net *sn;
 	const struct synq_conf *conf;
 	struct sk_buff *skb;
+	unsigned int hook;
 	struct synq_segment seg;
 	const struct synq_class *class;
 	struct sock *sk;

@@ -232,8 +232,6 @@ static int put_counters(struct sk_buff *skb, const struct synq_port *port,
 		[SYNQ_COUNT_ADMITTED] = SYNQ_A_COUNTERS_ADMITTED,
 		[SYNQ_COUNT_EXCESS_DROPPED] = SYNQ_A_COUNTERS_EXCESS_DROPPED,
 		[SYNQ_COUNT_EXCESS_PASSED] = SYNQ_A_COUNTERS_EXCESS_PASSED,
-		[SYNQ_COUNT_SOURCE_DROPPED] = SYNQ_A_COUNTERS_SOURCE_DROPPED,
-		[SYNQ_COUNT_SOURCE_PASSED] = SYNQ_A_COUNTERS_SOURCE_PASSED,
 		[SYNQ_COUNT_QUEUE_REFUSED] = SYNQ_A_COUNTERS_QUEUE_REFUSED,
 		[SYNQ_COUNT_WAIT_REFUSED] = SYNQ_A_COUNTERS_WAIT_REFUSED,
 		[SYNQ_COUNT_PROMOTED] = SYNQ_A_COUNTERS_PROMOTED,
@@ -257,6 +255,7 @@ static int put_counters(struct sk_buff *skb, const struct synq_port *port,
 		[SYNQ_COUNT_REPLACED] = SYNQ_A_COUNTERS_REPLACED,
 		[SYNQ_COUNT_SOURCE_UNTRACKED] =
 			SYNQ_A_COUNTERS_SOURCE_UNTRACKED,
+		[SYNQ_COUNT_SOURCE_EXCEEDED] = SYNQ_A_COUNTERS_SOURCE_EXCEEDED,
 		[SYNQ_COUNT_WAITED] = SYNQ_A_COUNTERS_WAITED_1MS,
 		[SYNQ_COUNT_WAITED + 1] = SYNQ_A_COUNTERS_WAITED_4MS,
 		[SYNQ_COUNT_WAITED + 2] = SYNQ_A_COUNTERS_WAITED_16MS,
@@ -265,6 +264,10 @@ static int put_counters(struct sk_buff *skb, const struct synq_port *port,
 		[SYNQ_COUNT_WAITED + 5] = SYNQ_A_COUNTERS_WAITED_1S,
 		[SYNQ_COUNT_WAITED + 6] = SYNQ_A_COUNTERS_WAITED_4S,
 		[SYNQ_COUNT_WAITED_LONGER] = SYNQ_A_COUNTERS_WAITED_LONGER,
+		[SYNQ_COUNT_EXCESS_RESET] = SYNQ_A_COUNTERS_EXCESS_RESET,
+		[SYNQ_COUNT_EXCESS_COOKIE] = SYNQ_A_COUNTERS_EXCESS_COOKIE,
+		[SYNQ_COUNT_EXCESS_UNANSWERED] =
+			SYNQ_A_COUNTERS_EXCESS_UNANSWERED,
 	};
 	u64 sum[SYNQ_COUNTERS], done;
 	struct nlattr *nest;
@@ -338,7 +341,9 @@ static int put_refusal(struct sk_buff *skb, const struct synq_refusal *refusal)
 	       nla_put_string(skb, SYNQ_A_REFUSAL_CLASS, refusal->class) ||
 	       nla_put_u8(skb, SYNQ_A_REFUSAL_REASON, refusal->reason) ||
 	       nla_put_u8(skb, SYNQ_A_REFUSAL_RETRY, refusal->is_retry) ||
-	       nla_put_u8(skb, SYNQ_A_REFUSAL_ENFORCE, !refusal->observed);
+	       nla_put_u8(skb, SYNQ_A_REFUSAL_ENFORCE, !refusal->observed) ||
+	       nla_put_u8(skb, SYNQ_A_REFUSAL_SOURCE_EXCEEDED,
+			  refusal->source_exceeded);
 }
 
 static bool is_source(const struct synq_refusal *refusal,

@@ -123,24 +123,29 @@ bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn)
 	return true;
 }
 
-static bool is_refusal(enum synq_verdict verdict, u8 *reason)
+static bool is_noted(enum synq_verdict verdict, u8 *reason)
 {
 	switch (verdict) {
 	case SYNQ_VERDICT_ADMIT:
 	case SYNQ_VERDICT_EXCESS_PASS:
-	case SYNQ_VERDICT_SOURCE_PASS:
 		return false;
 	case SYNQ_VERDICT_EXCESS_DROP:
 		*reason = SYNQ_REFUSED_EXCESS_DROPPED;
-		return true;
-	case SYNQ_VERDICT_SOURCE_DROP:
-		*reason = SYNQ_REFUSED_SOURCE_DROPPED;
 		return true;
 	case SYNQ_VERDICT_QUEUE_REFUSE:
 		*reason = SYNQ_REFUSED_QUEUE_REFUSED;
 		return true;
 	case SYNQ_VERDICT_WAIT_REFUSE:
 		*reason = SYNQ_REFUSED_WAIT_REFUSED;
+		return true;
+	case SYNQ_VERDICT_EXCESS_RESET:
+		*reason = SYNQ_REFUSED_EXCESS_RESET;
+		return true;
+	case SYNQ_VERDICT_EXCESS_COOKIE:
+		*reason = SYNQ_REFUSED_EXCESS_COOKIE;
+		return true;
+	case SYNQ_VERDICT_EXCESS_UNANSWERED:
+		*reason = SYNQ_REFUSED_EXCESS_UNANSWERED;
 		return true;
 	}
 	return false;
@@ -174,6 +179,7 @@ static void write_sample(struct synq_refusals *refusals,
 		.is_v6 = syn->is_v6,
 		.is_retry = syn->is_retry,
 		.observed = observed,
+		.source_exceeded = syn->source_exceeded,
 	};
 	memcpy(refusal->addr, syn->saddr, syn->is_v6 ? 16 : 4);
 	memcpy(refusal->class, class->name, sizeof(refusal->class));
@@ -181,7 +187,8 @@ static void write_sample(struct synq_refusals *refusals,
 }
 
 /**
- * synq_refusal_note() - a SYN was judged: remember it if it was refused
+ * synq_refusal_note() - a SYN was judged: remember it if it was refused, or
+ * answered by a cookie
  * @sn: network namespace
  * @syn: as synq_refusal_find() left it
  * @port: of the listener
@@ -201,14 +208,17 @@ void synq_refusal_note(const struct synq_net *sn,
 	u8 reason;
 	u64 now;
 
-	if (!is_refusal(verdict, &reason))
+	if (!is_noted(verdict, &reason))
 		return;
 	refusals = rcu_dereference(sn->refusals);
 	if (!refusals)
 		return;
 	now = ktime_get_ns();
-	/* What is let through is no refusal: who comes again was lost later. */
-	if (!observed)
+	/*
+	 * Who was let through or got a cookie was not refused: if it comes
+	 * again, it was lost elsewhere.
+	 */
+	if (!observed && verdict != SYNQ_VERDICT_EXCESS_COOKIE)
 		synq_fingerprint_note(&refusals->fingerprints, syn->hash,
 				      to_ms(now));
 	if (may_write(refusals, syn->is_retry, now))

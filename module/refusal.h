@@ -18,6 +18,8 @@
  * @hash: of all these, set by synq_refusal_find()
  * @is_retry: it was refused before, set by synq_refusal_find()
  * @refused_ms: since then, likewise
+ * @source_exceeded: it exceeds the rate of its source, set before
+ *	synq_refusal_note()
  */
 struct synq_refusal_syn {
 	const void *saddr;
@@ -29,6 +31,7 @@ struct synq_refusal_syn {
 	u64 hash;
 	bool is_retry;
 	u32 refused_ms;
+	bool source_exceeded;
 };
 
 /**
@@ -41,6 +44,7 @@ struct synq_refusal_syn {
  * @is_v6: @addr has 16 bytes, and not 4
  * @is_retry: the same SYN had been refused before
  * @observed: it would have been refused, and was let through
+ * @source_exceeded: it exceeded the rate of its source
  */
 struct synq_refusal {
 	u64 ns;
@@ -51,6 +55,7 @@ struct synq_refusal {
 	bool is_v6;
 	bool is_retry;
 	bool observed;
+	bool source_exceeded;
 };
 
 int synq_refusal_init(void);

@@ -22,13 +22,20 @@
  *    the packet has there, and never a fragment of IPv4.
  * 2. LOCAL_IN asks target_of() for the same destination (conntrack knows it if
  *    it was rewritten), and judges only if it finds none, or if the stack put
- *    the packet together after PREROUTING.
+ *    the packet together after PREROUTING, or if its class is left to LOCAL_IN.
  *
  * The two may disagree only about a SYN that is on its way in the instant when
  * a socket begins or ceases to listen, or the configuration changes.
  *
  * IPv6 puts fragments together behind LOCAL_IN: there the first one is judged
  * in PREROUTING, if it holds the TCP header; the stack wants that, too.
+ *
+ * DOC: answers
+ *
+ * A SYN of a class whose excess is answered (reset, cookie) is judged in
+ * LOCAL_IN, too, and there only: before that nobody knows whether the host's
+ * firewall lets it in, and an answer would tell that the port is open.  It has
+ * its class's mark from PREROUTING on, so that both find the same class.
  *
  * The hooks are registered per network namespace and only while it has a
  * configured listener.  The only file that knows netfilter's hooks.
@@ -87,7 +94,6 @@ static const struct synq_class *class_of(const struct synq_arrival *arrival)
 
 static unsigned int judge(struct synq_arrival *syn)
 {
-	syn->class = class_of(syn);
 	syn->listener = listener_of(syn->conf, syn->sk);
 	return synq_judge(syn) ? NF_ACCEPT : NF_DROP;
 }
@@ -138,7 +144,14 @@ static unsigned int prerouting(struct synq_arrival *arrival, bool is_fragment)
 	fill_in(arrival, th);
 	if (is_syn(th)) {
 		arrival->sk = target_of(arrival, &arrival->seg, true);
-		return arrival->sk ? judge(arrival) : NF_ACCEPT;
+		if (!arrival->sk)
+			return NF_ACCEPT;
+		arrival->class = class_of(arrival);
+		if (!synq_conf_answers(arrival->class))
+			return judge(arrival);
+		/* Who changes these bits meanwhile breaks their contract. */
+		synq_judge_mark(arrival, arrival->class);
+		return NF_ACCEPT;
 	}
 	if (conf->mark_mask)
 		mark_cookie_ack(arrival, th);
@@ -187,9 +200,9 @@ static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled)
 	const struct synq_conf *conf = arrival->conf;
 	struct net *net = arrival->sn->net;
 	struct synq_segment before;
+	bool rewritten, is_left;
 	const struct tcphdr *th;
 	struct tcphdr buf;
-	bool rewritten;
 
 	th = skb_header_pointer(arrival->skb, arrival->seg.thoff, sizeof(buf),
 				&buf);
@@ -197,9 +210,12 @@ static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled)
 		return NF_ACCEPT;
 	fill_in(arrival, th);
 	before = arrival->seg;
+	if (conf->answers && is_syn(th))
+		arrival->class = class_of(arrival);
+	is_left = arrival->class && synq_conf_answers(arrival->class);
 	arrival->sk = assigned_listener(arrival->skb);
 	rewritten = undo_nat(arrival->skb, &before);
-	if (!arrival->sk && !rewritten && !is_reassembled &&
+	if (!arrival->sk && !rewritten && !is_reassembled && !is_left &&
 	    !has_lookup_program(net))
 		return NF_ACCEPT;
 	if (!arrival->sk)
@@ -211,8 +227,10 @@ static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled)
 		return NF_ACCEPT;
 	}
 	if (synq_segment_is_known(net, &arrival->seg) ||
-	    (!is_reassembled && target_of(arrival, &before, false)))
+	    (!is_reassembled && !is_left && target_of(arrival, &before, false)))
 		return NF_ACCEPT;
+	if (!arrival->class)
+		arrival->class = class_of(arrival);
 	return judge(arrival);
 }
 
@@ -235,6 +253,20 @@ static bool is_reassembled4(const struct net *net, const struct sk_buff *skb)
 	return IPCB(skb)->frag_max_size;
 }
 
+/*
+ * So that the SYN can be answered: the TCP header linear, as far as there is one.
+ * Pointers into the packet change.  False: malformed, or no memory.
+ */
+static bool pull_header(struct sk_buff *skb, unsigned int thoff)
+{
+	const struct tcphdr *th;
+
+	if (!pskb_may_pull(skb, thoff + sizeof(*th)))
+		return false;
+	th = (struct tcphdr *)(skb->data + thoff);
+	return pskb_may_pull(skb, min(skb->len, thoff + 4 * th->doff));
+}
+
 static unsigned int hook4(void *priv, struct sk_buff *skb,
 			  const struct nf_hook_state *state)
 {
@@ -248,12 +280,14 @@ static unsigned int hook4(void *priv, struct sk_buff *skb,
 	    ip_is_fragment(ip_hdr(skb)) || !is_to_be_judged(skb))
 		return NF_ACCEPT;
 	conf = synq_conf_active(sn);
-	if (!conf)
+	if (!conf || (is_last && conf->answers &&
+		      !pull_header(skb, ip_hdrlen(skb))))
 		return NF_ACCEPT;
 	arrival = (struct synq_arrival){
 		.sn = sn,
 		.conf = conf,
 		.skb = skb,
+		.hook = state->hook,
 	};
 	seg->thoff = ip_hdrlen(skb);
 	seg->client.addr = &ip_hdr(skb)->saddr;
@@ -281,12 +315,14 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 	if (!conf || !is_to_be_judged(skb))
 		return NF_ACCEPT;
 	if (ipv6_find_hdr(skb, &thoff, -1, &frag_off, &flags) != IPPROTO_TCP ||
-	    frag_off)
+	    frag_off ||
+	    (is_last && conf->answers && !pull_header(skb, thoff)))
 		return NF_ACCEPT;
 	arrival = (struct synq_arrival){
 		.sn = sn,
 		.conf = conf,
 		.skb = skb,
+		.hook = state->hook,
 	};
 	seg->thoff = thoff;
 	seg->client.is_v6 = true;

@@ -40,33 +40,35 @@
 /**
  * enum synq_verdict - what becomes of a SYN
  * @SYNQ_VERDICT_ADMIT: within its rate, and its class has room
- * @SYNQ_VERDICT_EXCESS_DROP: over the rate of its class; dropped
- * @SYNQ_VERDICT_EXCESS_PASS: over the rate of its class; left to the stock
- *	kernel
- * @SYNQ_VERDICT_SOURCE_DROP: over the rate of its source; dropped
- * @SYNQ_VERDICT_SOURCE_PASS: over the rate of its source; left to the stock
- *	kernel
+ * @SYNQ_VERDICT_EXCESS_DROP: over the rate of its class or of its source;
+ *	dropped
+ * @SYNQ_VERDICT_EXCESS_PASS: likewise; left to the stock kernel
  * @SYNQ_VERDICT_QUEUE_REFUSE: its class's part of the queues is full; dropped,
  *	as the stock kernel drops when the whole queue is full
  * @SYNQ_VERDICT_WAIT_REFUSE: it would wait for longer than its class may;
  *	dropped likewise
+ * @SYNQ_VERDICT_EXCESS_RESET: over a rate; reset
+ * @SYNQ_VERDICT_EXCESS_COOKIE: over a rate; answered by a SYN cookie
+ * @SYNQ_VERDICT_EXCESS_UNANSWERED: to be answered in either way, which could
+ *	not be; dropped
  */
 enum synq_verdict {
 	SYNQ_VERDICT_ADMIT,
 	SYNQ_VERDICT_EXCESS_DROP,
 	SYNQ_VERDICT_EXCESS_PASS,
-	SYNQ_VERDICT_SOURCE_DROP,
-	SYNQ_VERDICT_SOURCE_PASS,
 	SYNQ_VERDICT_QUEUE_REFUSE,
 	SYNQ_VERDICT_WAIT_REFUSE,
+	SYNQ_VERDICT_EXCESS_RESET,
+	SYNQ_VERDICT_EXCESS_COOKIE,
+	SYNQ_VERDICT_EXCESS_UNANSWERED,
 };
 
 /*
  * Counted for each pair of listener and class.
  *
  * The meaning of each is in Documentation/netlink/specs/synq.yaml, attribute
- * set "counters".  SYNQ_COUNT_SEEN is the sum of admitted, excess, source and
- * refused, one for each verdict.  SYNQ_COUNT_PLACED is the sum of accepted,
+ * set "counters".  SYNQ_COUNT_SEEN is the sum of admitted, excess and refused,
+ * one for each verdict.  SYNQ_COUNT_PLACED is the sum of accepted,
  * closed, replaced, and what is queued.
  */
 enum synq_counter {
@@ -75,8 +77,6 @@ enum synq_counter {
 	SYNQ_COUNT_ADMITTED,
 	SYNQ_COUNT_EXCESS_DROPPED,
 	SYNQ_COUNT_EXCESS_PASSED,
-	SYNQ_COUNT_SOURCE_DROPPED,
-	SYNQ_COUNT_SOURCE_PASSED,
 	SYNQ_COUNT_QUEUE_REFUSED,
 	SYNQ_COUNT_WAIT_REFUSED,
 	SYNQ_COUNT_PROMOTED,
@@ -96,8 +96,12 @@ enum synq_counter {
 	SYNQ_COUNT_CLOSED,
 	SYNQ_COUNT_REPLACED,
 	SYNQ_COUNT_SOURCE_UNTRACKED,
+	SYNQ_COUNT_SOURCE_EXCEEDED,
 	SYNQ_COUNT_WAITED,	/* up to 1 ms, 4 ms, 16 ms ... */
 	SYNQ_COUNT_WAITED_LONGER = SYNQ_COUNT_WAITED + 7,
+	SYNQ_COUNT_EXCESS_RESET,
+	SYNQ_COUNT_EXCESS_COOKIE,
+	SYNQ_COUNT_EXCESS_UNANSWERED,
 	SYNQ_COUNTERS
 };
 

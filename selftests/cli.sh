@@ -80,7 +80,7 @@ refusals() {
 		class set gold priority 3
 		class set bulk rate 10000001/second
 		class set bulk burst 0
-		class set bulk excess reset
+		class set bulk excess rst
 		class set bulk cap 0%
 		class set bulk cap 101%
 		class set bulk max-wait 0ms

@@ -18,8 +18,6 @@ syn_account() {
 	echo $(($(counter "$1" seen) - $(counter "$1" admitted) -
 		$(counter "$1" excess_dropped) -
 		$(counter "$1" excess_passed) -
-		$(counter "$1" source_dropped) -
-		$(counter "$1" source_passed) -
 		$(counter "$1" queue_refused)))
 }
 

@@ -12,7 +12,7 @@
 
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"
 
-KIND_TESTS=5
+KIND_TESTS=5 COOKIE_TESTS=2
 N=20
 listen='-a 0.0.0.0' to=$V4 dial=$PORT talk='' sources='10.1.0. 10.2.0. 10.3.0.'
 
@@ -122,6 +122,34 @@ kind() {
 	same "$1: class, then arrival" "$TMP/server" "$TMP/expected"
 	once "$1"
 	clean_end "$1"
+}
+
+# cookies NAME: a class whose excess gets SYN cookies; $COOKIE_TESTS tests
+cookies() {
+	local bulk=${sources##* } n=10
+	if ! there_is; then
+		skip "$1: served by cookies" "$WHY_NOT"
+		skip "$1: and counted" "$WHY_NOT"
+		return
+	fi
+	load_synq
+	apply <<-EOT
+		class add gold priority 0
+		class add bulk priority 6 rate 1/second burst 1 excess cookie
+		match add source 10.3.0.0/16 class bulk
+		match add source fd00:3::/32 class bulk
+		listener add port $PORT
+	EOT
+	hold
+	touch "$TMP/go"
+	find_socket
+	# shellcheck disable=SC2086
+	"$PEER" client -N "$CLI" -n $n -c $n -s "${bulk}1" -S $n -w 10000 \
+		${talk-} "$to" "$dial" >"$TMP/served"
+	is "$1: served by cookies" "$(field "$TMP/served" answered)" $n
+	within "$1: and counted" "$(counter bulk excess_cookie)" $((n - 3)) $n
+	stop "$held"
+	unload_synq
 }
 
 # wakes_all NAME: with synq, a server that waits is woken by each of many; one test

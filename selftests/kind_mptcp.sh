@@ -8,7 +8,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
-plan $((3 * KIND_TESTS + 1))
+plan $((3 * KIND_TESTS + 1 + 2 * COOKIE_TESTS))
 
 proofs() {
 	mib MPTcpExt.MPCapableACKRX
@@ -22,7 +22,9 @@ if [ -n "$WHY_NOT" ]; then
 else
 	is "they were MPTCP connections" $(($(proofs) - before)) $((2 * N))
 fi
+cookies "MPTCP"
 talk=''
 kind "MPTCP listener, TCP clients"
+cookies "MPTCP listener, TCP clients"
 to=$V6 listen='-a :: -M' talk=-M sources='fd00:1:: fd00:2:: fd00:3::'
 kind "MPTCP, IPv6"

@@ -9,7 +9,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
 need nft
-plan $((3 * KIND_TESTS))
+plan $((3 * KIND_TESTS + 2 * COOKIE_TESTS))
 
 srv nft -f - <<-EOT || die "no TPROXY"
 	table inet synq_test {
@@ -35,8 +35,10 @@ EOT
 
 listen='-a 0.0.0.0 -T' to=198.51.100.7 dial=80
 kind "TPROXY from another port"
+cookies "TPROXY from another port"
 dial=$PORT
 kind "TPROXY from the listener's port"
 listen='-a :: -V -T' to=2001:db8:7::7 dial=80
 sources='fd00:1:: fd00:2:: fd00:3::'
 kind "TPROXY, IPv6"
+cookies "TPROXY, IPv6"

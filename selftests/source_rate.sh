@@ -3,17 +3,19 @@
 #
 # Rate and burst of each source of a class, by counters, within 2 %: IPv4, IPv6,
 # prefixes.  A SYN takes a token from its source and from its class, or from
-# neither; who hammers hurts nobody else.  The buckets stay when the configuration
+# neither; who hammers hurts nobody else.  What exceeds is dropped, passed, reset or
+# answered by a cookie as its class says, whichever rate it was.  The buckets stay when the configuration
 # is replaced.  When all places of the table are in use, others are judged by the
 # class: they are neither shut out nor without limit.  Without memory for the table the
 # configuration is refused.
 #
 # Would miss its mark if: a source's bucket were unlimited, sources shared one, a
-# refused SYN cost its class a token or the reverse, a reload filled the buckets, or
-# a full table meant "no limit" or "no entrance".
+# refused SYN cost its class a token or the reverse, a SYN over the rate of its class
+# were counted as over that of its source or the reverse, a reload filled the buckets,
+# or a full table meant "no limit" or "no entrance".
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 68
+plan 77
 
 # conf BULK [SET]: options of the class, and a further line
 conf() {
@@ -50,14 +52,22 @@ remembered() {
 
 # source_has ADDRESS KEY
 source_has() {
-	number "$(sq stats -j sources | grep -E "\"source\": *\"$1\"")" "\"$2\":"
+	number "$(sq stats -j sources | grep -E "\"source\": *\"$1\"")" "\"$2\":" &&
+		echo "$found"
 }
 
 adds_up() {
-	is "$1: seen adds up" "$(counter bulk seen)" \
-		$(($(counter bulk admitted) + $(counter bulk excess_dropped) +
-		   $(counter bulk excess_passed) + $(counter bulk source_dropped) +
-		   $(counter bulk source_passed) + $(counter bulk queue_refused)))
+	local sum=0 name
+	for name in admitted excess_dropped excess_passed excess_reset \
+		excess_cookie excess_unanswered queue_refused wait_refused; do
+		sum=$((sum + $(counter bulk $name)))
+	done
+	is "$1: seen adds up" "$(counter bulk seen)" $sum
+}
+
+# class_dropped: over the rate of the class
+class_dropped() {
+	echo $(($(counter bulk excess_dropped) - $(counter bulk source_exceeded)))
 }
 
 # held NAME GOT RATE BURST: what a bucket lets through in $took
@@ -84,22 +94,22 @@ is "nobody is remembered" "$(sq stats sources)" "no source is remembered"
 send 10.200.1.1 1200 -r 400
 held "rate of a source" "$(counter bulk admitted)" 100 20
 held "it says so itself" "$(source_has 10.200.1.1 conformed)" 100 20
-is "the rest was dropped" "$(counter bulk source_dropped)" \
+is "the rest was dropped" "$(counter bulk excess_dropped)" \
 	$((1200 - $(counter bulk admitted)))
 is "and counted for it" "$(source_has 10.200.1.1 exceeded)" \
-	"$(counter bulk source_dropped)"
-is "nothing for its class" "$(counter bulk excess_dropped)" 0
+	"$(counter bulk source_exceeded)"
+is "nothing for its class" "$(class_dropped)" 0
 is "nobody was without a place" "$(counter bulk source_untracked)" 0
 adds_up rate
 sq why 10.200.1.1 >"$TMP/why"
 check "why says so, too" has "$TMP/why" \
-	' source-dropped: over source-rate 100/second$'
+	' excess-dropped: over source-rate 100/second$'
 
 fresh "source-rate 100/second source-burst 20"
 send fd00:f::1 800 -r 400
 held "IPv6: rate of a source" "$(counter bulk admitted)" 100 20
 is "IPv6: it is a /64" "$(source_has fd00:f:: length)" 64
-is "IPv6: the rest was dropped" "$(counter bulk source_dropped)" \
+is "IPv6: the rest was dropped" "$(counter bulk source_exceeded)" \
 	$((800 - $(counter bulk admitted)))
 
 fresh "source-rate 50/second source-burst 10"
@@ -147,13 +157,12 @@ fresh "rate 1/second burst 30 source-rate 1/second source-burst 10"
 send 10.200.7.1 500
 taken=$(counter bulk admitted)
 within "a source's burst" "$taken" 10 13
-is "refused for the source, not for the class" \
-	"$(counter bulk excess_dropped)" 0
+is "refused for the source, not for the class" "$(class_dropped)" 0
 send 10.200.8.1 60 -S 60
 within "which has paid for no refused SYN" \
 	"$(($(counter bulk admitted) - taken))" $((30 - taken)) \
 	$((34 - taken))
-is "the rest is refused for the class" "$(counter bulk excess_dropped)" \
+is "the rest is refused for the class" "$(class_dropped)" \
 	$((60 + taken - $(counter bulk admitted)))
 adds_up "both rates"
 
@@ -161,7 +170,10 @@ fresh "rate 1/second burst 5 source-rate 1/second source-burst 20"
 send 10.200.9.1 40
 within "a class's burst" "$(counter bulk admitted)" 5 7
 is "refused for the class, not for the source" \
-	"$(counter bulk source_dropped)" 0
+	"$(counter bulk source_exceeded)" 0
+sq why 10.200.9.1 >"$TMP/why"
+check "why: that was the class's rate" has "$TMP/why" \
+	' excess-dropped: over rate 1/second$'
 sq class set bulk rate 10000/second burst 1000
 before=$(counter bulk admitted)
 send 10.200.9.1 100 -p 21000
@@ -185,7 +197,7 @@ hammered "rate 100/second burst 60"
 within "without source-rate few others get in" "$polite" 0 40
 hammered "rate 100/second burst 60 source-rate 20/second source-burst 10"
 is "who hammers hurts nobody else" "$polite" 50
-is "nobody was refused for the class" "$(counter bulk excess_dropped)" 0
+is "nobody was refused for the class" "$(class_dropped)" 0
 check "he was" test "$(source_has 10.200.10.1 exceeded)" -gt 2000
 is "the first on the list" "$(sq stats -j sources top 1 |
 	sed -n 's/.*"source": *"\([0-9.]*\)".*/\1/p')" 10.200.10.1
@@ -218,16 +230,30 @@ is "without source-rate there is no limit" \
 	$(($(counter bulk admitted) - before)) 40
 is "and nobody is remembered" "$(sq stats sources)" "no source is remembered"
 
-# --- pass, and enforce off ---
-fresh "source-rate 1/second source-burst 10 excess pass"
-send 10.200.12.1 100
-within "pass: counted" "$(counter bulk source_passed)" 87 90
-is "pass: nothing is dropped" "$(counter bulk source_dropped)" 0
-adds_up pass
+# --- excess, and enforce off ---
+# becomes EXCESS COUNTER FROM: of what is over the rate of the source
+becomes() {
+	fresh "source-rate 1/second source-burst 10 excess $1"
+	send "$3" 100
+	within "$1: over the rate of the source" \
+		"$(counter bulk source_exceeded)" 87 90
+	is "$1: all of it is counted as that" "$(counter bulk "$2")" \
+		"$(counter bulk source_exceeded)"
+	adds_up "$1"
+}
+becomes pass excess_passed 10.200.12.1
+becomes reset excess_reset 10.200.12.2
+sq why 10.200.12.2 >"$TMP/why"
+check "reset: why says so" has "$TMP/why" \
+	' excess-reset: over source-rate 1/second$'
+becomes cookie excess_cookie 10.200.12.3
+sq why -j 10.200.12.3 >"$TMP/why"
+check "cookie: why as JSON" has "$TMP/why" \
+	'"reason": ?"excess_cookie".*"source_exceeded": ?true'
 fresh "source-rate 1/second source-burst 10 enforce off"
 send 10.200.13.1 100
 within "enforce off: would be refused" "$(counter bulk would_refuse)" 87 90
-is "enforce off: is not" "$(counter bulk source_dropped)" 0
+is "enforce off: is not" "$(counter bulk source_exceeded)" 0
 is "enforce off: all are admitted" "$(counter bulk admitted)" 100
 
 # --- a flood of forged sources ---
@@ -250,10 +276,10 @@ send 10.200.101.1 100 -S 100
 is "full: others get in" "$(counter bulk admitted)" 260
 is "full: and are counted" "$(counter bulk source_untracked)" 100
 send 10.200.100.1 80 -S 8 -p 25000
-within "full: who has a place is held to it" "$(counter bulk source_dropped)" 40 80
+within "full: who has a place is held to it" "$(counter bulk source_exceeded)" 40 80
 send 10.200.102.1 20000
-within "full: who has none is not without a limit" \
-	"$(counter bulk excess_dropped)" $((13400 - 256 * took / 1000)) 15100
+within "full: who has none is not without a limit" "$(class_dropped)" \
+	$((13400 - 256 * took / 1000)) 15100
 
 fresh "rate 1/second burst 400 source-rate 1/second source-burst 20"
 send 10.200.110.1 160 -S 8
@@ -261,7 +287,7 @@ send 10.200.111.1 100 -S 100
 within "full: they get the upper half of the class's bucket" \
 	"$(counter bulk admitted)" 200 206
 within "full: the rest is refused for the class" \
-	"$(counter bulk excess_dropped)" 54 60
+	"$(class_dropped)" 54 60
 is "full: nobody takes a place" "$(remembered '10[.]200[.]110')" 8
 fresh "rate 1/second burst 200 source-rate 1/second source-burst 20"
 send 10.200.112.1 160 -S 8

@@ -11,6 +11,7 @@
  *   tcp_peer in NAME COMMAND...	COMMAND in a network namespace; static, it
  *			starts in a fraction of the time that nsenter takes
  *   tcp_peer in NAME -w FILE TEXT [...]	writes to files (of /proc/sys) there
+ *   tcp_peer plain	no checksums left to a device	(tcp_answer.c)
  *
  * All print lines that start with a word, at once; none waits for a time where
  * it can wait for an event.  -N NAME enters a network namespace first.  Exit
@@ -247,6 +248,7 @@ int main(int argc, char **argv)
 		{ "bpf", bpf_main },
 		{ "option", option_main },
 		{ "in", in_main },
+		{ "plain", plain_main },
 	};
 	size_t i;
 
@@ -254,5 +256,5 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in OPTION...");
+	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain OPTION...");
 }

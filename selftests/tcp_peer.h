@@ -63,5 +63,19 @@ int hammer_main(int argc, char **argv);		/* tcp_hammer.c */
 int segment_main(int argc, char **argv);	/* tcp_segment.c */
 int bpf_main(int argc, char **argv);		/* tcp_bpf.c */
 int option_main(int argc, char **argv);		/* tcp_option.c */
+int plain_main(int argc, char **argv);		/* tcp_answer.c */
+
+/* What was sent: @number segments to @to, from @port on, beginning with @seq. */
+struct question {
+	struct address to;
+	int port;
+	int number;
+	uint32_t seq;
+};
+
+/* tcp_answer.c */
+size_t options_make(uint8_t *to, const char *list);
+int answers_open(void);
+int answers_print(int fd, long ms, const struct question *to);
 
 #endif /* _TCP_PEER_H */

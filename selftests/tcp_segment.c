@@ -6,7 +6,11 @@
  * N in a second, the default as fast as possible.  IPv4 and IPv6; -x puts a
  * destination options header before TCP, -V the fragment header of a packet that
  * is whole (both IPv6); -F N splits what is behind the IPv4 header into fragments of
- * 8 * N bytes.  -B MTU sends no segments but ICMPv6 messages that packets
+ * 8 * N bytes.  -o LIST has other options than an MSS (see tcp_answer.c), -t TOS and
+ * -T TTL say what the IP header has, -W leaves a wrong checksum, and -w MS prints
+ * what is answered until MS after the last.
+ *
+ * -B MTU sends no segments but ICMPv6 messages that packets
  * to these sources are bigger than MTU.
  *
  * Prints "sent N MS" at the end.  Answers go to whoever owns the source.
@@ -37,9 +41,15 @@ static struct {
 	int data;
 	int too_big;
 	int piece;
+	int tos;
+	int ttl;
+	int wait;
+	const char *options;
 	bool extension;
 	bool fragment;
-} opt = { .step = 1, .number = 1, .flags = TH_SYN, .port = 20000 };
+	bool wrong;
+} opt = { .step = 1, .number = 1, .flags = TH_SYN, .port = 20000, .ttl = 64,
+	  .options = "mss=1460" };
 
 static uint32_t add16(uint32_t sum, const void *from, size_t len)
 {
@@ -76,14 +86,15 @@ static uint16_t sum_of(const struct address *from, int protocol,
 	return fold(add16(sum, bytes, len));
 }
 
-/* A header and, on a SYN, the MSS option; returns its length with the data. */
+/* A header, with options on a SYN; returns its length with the data. */
 static size_t make_tcp(uint8_t *to, const struct address *from, uint32_t n)
 {
-	bool syn = opt.flags & TH_SYN;
-	size_t len = 20 + (syn ? 4 : 0);
+	size_t len = 20;
 	uint16_t sum;
 
 	memset(to, 0, len);
+	if (opt.flags & TH_SYN)
+		len += options_make(to + len, opt.options);
 	to[0] = (opt.port + n % 40000) >> 8;
 	to[1] = (opt.port + n % 40000) & 0xff;
 	memcpy(to + 2, &opt.to.in.sin_port, 2);
@@ -94,11 +105,9 @@ static size_t make_tcp(uint8_t *to, const struct address *from, uint32_t n)
 	to[12] = len / 4 << 4;
 	to[13] = opt.flags;
 	to[14] = 0xff;
-	if (syn)
-		memcpy(to + 20, "\2\4\5\264", 4);
 	memset(to + len, 'x', opt.data);
 	len += opt.data;
-	sum = sum_of(from, IPPROTO_TCP, to, len);
+	sum = sum_of(from, IPPROTO_TCP, to, len) ^ opt.wrong;
 	memcpy(to + 16, &sum, 2);
 	return len;
 }
@@ -138,7 +147,8 @@ static size_t make_too_big(uint8_t *to, const struct address *from)
 static size_t make4(uint8_t *to, const struct address *from, uint32_t n)
 {
 	struct ip ip = {
-		.ip_v = 4, .ip_hl = 5, .ip_ttl = 64, .ip_p = IPPROTO_TCP,
+		.ip_v = 4, .ip_hl = 5, .ip_p = IPPROTO_TCP,
+		.ip_tos = opt.tos, .ip_ttl = opt.ttl,
 		.ip_src = from->in.sin_addr, .ip_dst = opt.to.in.sin_addr,
 	};
 	size_t len = sizeof(ip) + make_tcp(to + sizeof(ip), from, n);
@@ -151,13 +161,13 @@ static size_t make4(uint8_t *to, const struct address *from, uint32_t n)
 static size_t make6(uint8_t *to, const struct address *from, uint32_t n)
 {
 	struct ip6_hdr ip = {
-		.ip6_hlim = 64,
+		.ip6_hlim = opt.ttl,
 		.ip6_src = from->in6.sin6_addr, .ip6_dst = opt.to.in6.sin6_addr,
 	};
 	size_t at = sizeof(ip);
 	uint8_t *next = &ip.ip6_nxt;
 
-	ip.ip6_vfc = 0x60;
+	ip.ip6_flow = htonl(0x60000000 | opt.tos << 20);
 	if (opt.extension) {
 		*next = IPPROTO_DSTOPTS;
 		next = to + at;
@@ -243,7 +253,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "N:s:S:n:r:f:p:d:B:F:xV")) != -1) {
+	while ((c = getopt(argc, argv, "N:s:S:n:r:f:p:d:o:t:T:w:B:F:xVW")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 's': address_parse(&opt.from, optarg); break;
@@ -255,6 +265,11 @@ static void parse(int argc, char **argv)
 		case 'd': opt.data = number(optarg, 0, DATA_MAX); break;
 		case 'B': opt.too_big = number(optarg, 1280, 65535); break;
 		case 'F': opt.piece = number(optarg, 1, 125) * 8; break;
+		case 'o': opt.options = optarg; break;
+		case 't': opt.tos = number(optarg, 0, 255); break;
+		case 'T': opt.ttl = number(optarg, 1, 255); break;
+		case 'w': opt.wait = number(optarg, 1, 1 << 20); break;
+		case 'W': opt.wrong = true; break;
 		case 'x': opt.extension = true; break;
 		case 'V': opt.fragment = true; break;
 		default: die("segment: a wrong option");
@@ -271,12 +286,14 @@ static void parse(int argc, char **argv)
 int segment_main(int argc, char **argv)
 {
 	long long begun;
-	int fd, n = 0;
+	int fd, answers = -1, n = 0;
 
 	parse(argc, argv);
 	fd = socket(opt.to.sa.sa_family, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW);
 	if (fd < 0)
 		die("socket: %s", strerror(errno));
+	if (opt.wait)
+		answers = answers_open();
 	begun = now_ms();
 	while (n < opt.number) {
 		if (opt.rate && (now_ms() - begun) * opt.rate / 1000 < n) {
@@ -286,5 +303,14 @@ int segment_main(int argc, char **argv)
 		send_one(fd, n++);
 	}
 	printf("sent %d %lld\n", n, now_ms() - begun);
+	if (opt.wait) {
+		struct question question = {
+			.to = opt.to, .port = opt.port, .number = n,
+			.seq = mix(0),
+		};
+
+		printf("answers %d\n",
+		       answers_print(answers, opt.wait, &question));
+	}
 	return 0;
 }

@@ -18,7 +18,8 @@
  * -L N: calls listen(2) again with that backlog when the file of -H with .listen
  * behind it exists, and prints "listening again"; -L N,M: once more, with .listen2.
  * -X: another process gets the socket and serves.  -S: an SMC socket.  -I: bound to
- * a device.  -T: IP_TRANSPARENT.
+ * a device.  -T: IP_TRANSPARENT.  -O LEVEL,OPTION,VALUE: a socket option by its number,
+ * up to 4 times.
  *
  * Ends when the file of -E exists and nothing more comes, or after -n accepts.
  */
@@ -57,6 +58,8 @@ static struct {
 	int number;
 	int chunk;
 	int again[2];
+	int option[4][3];
+	int options;
 	int processes;
 	int read_ms;
 	int service_ms;
@@ -89,6 +92,7 @@ static int open_listener(void)
 {
 	int fd = opt.smc ? open_smc(opt.address.sa.sa_family) :
 			   open_socket(opt.address.sa.sa_family, opt.mptcp);
+	int i;
 
 	if (opt.device && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE,
 				     opt.device, strlen(opt.device)))
@@ -112,6 +116,9 @@ static int open_listener(void)
 	if (opt.fastopen)
 		set_option(fd, IPPROTO_TCP, TCP_FASTOPEN, opt.fastopen,
 			   "TCP_FASTOPEN");
+	for (i = 0; i < opt.options; i++)
+		set_option(fd, opt.option[i][0], opt.option[i][1],
+			   opt.option[i][2], "-O");
 	if (bind(fd, &opt.address.sa, opt.address.len))
 		die("bind: %s", strerror(errno));
 	if (listen(fd, opt.backlog))
@@ -376,12 +383,21 @@ static void parse_again(char *text)
 	opt.again[0] = number(text, 0, 1 << 20);
 }
 
+static void parse_option(const char *text)
+{
+	int *option = opt.option[opt.options++];
+
+	if (opt.options > 4 ||
+	    sscanf(text, "%d,%d,%d", option, option + 1, option + 2) != 3)
+		die("%s: not LEVEL,OPTION,VALUE, or too many", text);
+}
+
 static void parse(int argc, char **argv)
 {
 	int c;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((c = getopt(argc, argv, "N:a:b:m:H:C:E:B:D:F:G:I:L:j:k:n:r:t:MRSTVX")) != -1) {
+	while ((c = getopt(argc, argv, "N:a:b:m:H:C:E:B:D:F:G:I:L:O:j:k:n:r:t:MRSTVX")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 'a': address_parse(&opt.address, optarg); break;
@@ -401,6 +417,7 @@ static void parse(int argc, char **argv)
 		case 't': opt.service_ms = number(optarg, 1, 1 << 20); break;
 		case 'I': opt.device = optarg; break;
 		case 'L': parse_again(optarg); break;
+		case 'O': parse_option(optarg); break;
 		case 'M': opt.mptcp = true; break;
 		case 'R': opt.reuseport = true; break;
 		case 'S': opt.smc = true; break;

@@ -90,8 +90,8 @@ stats = {(s["port"], s["class"]): s["counters"] for s in one.dump("stats-get", {
 counters = stats[(port, "default")]
 check("counters", counters["seen"] == 1)
 check("they add up", all(c["seen"] == c["admitted"] + c["excess-dropped"] +
-      c["excess-passed"] + c["source-dropped"] + c["source-passed"] +
-      c["queue-refused"] + c["wait-refused"]
+      c["excess-passed"] + c["excess-reset"] + c["excess-cookie"] +
+      c["excess-unanswered"] + c["queue-refused"] + c["wait-refused"]
       for c in stats.values()))
 check("all of them", {"retries", "wait-refused", "accepted", "shared", "would-refuse",
                       "would-withhold", "would-move"} <= set(counters))
