@@ -225,9 +225,7 @@ static unsigned int limit(const struct run *r)
 
 static unsigned int limit_at_syn(const struct run *r)
 {
-	unsigned int slack = synq_slack(r->slack.more, r->s->backlog);
-
-	return limit(r) - (slack < limit(r) / 2 ? slack : limit(r) / 2);
+	return synq_slack_limit(limit(r), r->slack.more, r->s->backlog);
 }
 
 static u32 forecast(const struct run *r, const u64 due[SYNQ_FLIGHT_WINDOW])

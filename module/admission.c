@@ -157,10 +157,12 @@ static void limit_first(struct synq_law *law, const struct synq_class *class,
 }
 
 /* At the SYN: no forecast is exact, and the gate shall have little to do. */
-static u32 limit_at_syn(u32 limit, u32 backlog, u32 slack)
+static u32 limit_at_syn(u32 limit, u32 backlog, u32 more)
 {
-	limit = limit_without_slack(limit, backlog);
-	return limit == NO_LIMIT ? limit : limit - min(limit / 2, slack);
+	if (limit == NO_LIMIT)
+		return limit;
+	return synq_slack_limit(limit_without_slack(limit, backlog), more,
+				backlog);
 }
 
 static u32 kept_at_syn(u32 kept, u32 slack)
@@ -336,7 +338,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
 	u32 limit = limit_of(conf, listener, class, queue, backlog);
-	u32 slack = synq_slack(READ_ONCE(admission->slack.more), backlog);
+	u32 more = READ_ONCE(admission->slack.more);
 	struct synq_view view = {
 		.admission = admission,
 		.conf = conf,
@@ -348,12 +350,12 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 			       READ_ONCE(queue->drain.pace_ns),
 	};
 	struct synq_law law = {
-		.limit = limit_at_syn(limit, backlog, slack),
+		.limit = limit_at_syn(limit, backlog, more),
 		.queued = view.queued,
 		.most = view.queued,
 		.withheld_max = NO_LIMIT,
 		.kept = kept_at_syn(kept_for(conf, listener, class, backlog),
-				    slack),
+				    synq_slack(more, backlog)),
 		.cap = share_of(backlog, class->cap, 100),
 		.own = synq_acceptq_own(queue, class->position),
 		.ahead = view.ahead,

@@ -8,8 +8,8 @@
  * the slack grows by a step, but only once in the time that a handshake takes,
  * since what was begun before is not its fault; each connection that had not to
  * wait takes back an eight-thousandth of a step.  So about one in 8000 waits, unless
- * that would want more than a quarter of the backlog beyond the least slack, or (in
- * admission.c) half of the limit.
+ * that would want more than a quarter of the backlog beyond the least slack, or half
+ * of the limit.
  *
  * It does not decide anything, read a clock or lock.  Pure.
  */
@@ -48,6 +48,25 @@ static u32 most(u32 backlog)
 u32 synq_slack(u32 more, u32 backlog)
 {
 	return synq_slack_least(backlog) + min(more / SYNQ_SLACK_ONE, most(backlog));
+}
+
+/**
+ * synq_slack_limit() - up to which length of the queue SYNs are let through
+ * @limit: of the gate
+ * @more: of a struct synq_slack
+ * @backlog: of the listener
+ *
+ * What is not known to be needed takes no more than a third.
+ *
+ * Context: any
+ * Return: slots, at least 1 if @limit is
+ */
+u32 synq_slack_limit(u32 limit, u32 more, u32 backlog)
+{
+	u32 least = synq_slack_least(backlog);
+	u32 found = synq_slack(more, backlog) - least;
+
+	return limit - min(limit / 2, min(limit / 3, least) + found);
 }
 
 /**

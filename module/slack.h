@@ -21,6 +21,7 @@ struct synq_slack {
 
 u32 synq_slack_least(u32 backlog);
 u32 synq_slack(u32 more, u32 backlog);
+u32 synq_slack_limit(u32 limit, u32 more, u32 backlog);
 void synq_slack_withheld(struct synq_slack *slack, u32 backlog, u64 now_ns,
 			 u64 handshake_ns);
 void synq_slack_promoted(struct synq_slack *slack, u32 backlog);
