@@ -32,6 +32,10 @@ percentile() {
 		"$TMP/lengths"
 }
 
+queue_below() {
+	[ "$(queued)" -lt "$1" ]
+}
+
 # crowd NAME N SOURCE: all at once
 crowd() {
 	client "$TMP/$1" -n "$2" -c "$2" -s "$3" -S 250 -w 60000 $V4 $PORT
@@ -58,6 +62,8 @@ manage
 client "$TMP/bulk" -n $((10 * RATE)) -r $RATE -s 10.3.0.1 -S 250 -w 3000 $V4 $PORT
 bulk=$LAST
 must_come 20 counter_from bulk wait_refused $((2 * RATE))
+# What came before the speed was known has to be served first.
+must_come 20 queue_below 17
 client "$TMP/gold" -n 20 -s 10.1.0.1 -S 20 -w 20000 $V4 $PORT
 lengths 4
 note "lengths: $(percentile 0) $(percentile 10) $(percentile 50) $(percentile 90)" \
