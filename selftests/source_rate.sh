@@ -194,7 +194,7 @@ hammered() {
 	polite=$(field "$TMP/polite" acked)
 }
 hammered "rate 100/second burst 60"
-within "without source-rate few others get in" "$polite" 0 40
+within "without source-rate few others get in" "$polite" 0 47
 hammered "rate 100/second burst 60 source-rate 20/second source-burst 10"
 is "who hammers hurts nobody else" "$polite" 50
 is "nobody was refused for the class" "$(class_dropped)" 0
