@@ -178,9 +178,12 @@ is "one SYN-ACK for a SYN, none is sent again" \
 silent() {
 	local name=$1 before
 	shift
-	before=$(counter bulk excess_unanswered)
-	answer "$@"
-	answer "$@"
+	# There may be a token for the first.
+	for _ in 1 2 3 4; do
+		before=$(counter bulk excess_unanswered)
+		answer "$@"
+		[ "$(counter bulk excess_unanswered)" = "$before" ] || break
+	done
 	note "$got"
 	check "$name: no cookie, and counted" test -z "$got" -a \
 		"$(counter bulk excess_unanswered)" -gt "$before"
