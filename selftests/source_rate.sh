@@ -15,7 +15,7 @@
 # or a full table meant "no limit" or "no entrance".
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 77
+plan 78
 
 # conf BULK [SET]: options of the class, and a further line
 conf() {
@@ -145,6 +145,7 @@ is "three are remembered" "$(remembered '10[.]200[.][456][.]0')" 3
 send fd00:f:0:100::1 50
 send fd00:f:0:1ff::1 50
 within "a /56 has one" "$(source_has fd00:f:0:100:: conformed)" 20 25
+is "and is one source" "$(remembered 'fd00:f:0:1')" 1
 send fd00:f:0:200::1 10
 is "and the next has its own" "$(source_has fd00:f:0:200:: conformed)" 10
 is "both are /56" "$(source_has fd00:f:0:200:: length)" 56
