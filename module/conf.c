@@ -548,6 +548,13 @@ void synq_conf_exit(struct synq_net *sn)
  */
 void synq_conf_set_bypass(struct synq_net *sn, bool bypass)
 {
+	struct synq_conf_change change = { .sn = sn };
+
+	mutex_lock(&sn->lock);
 	/* Pairs with READ_ONCE in synq_conf_active(). */
 	WRITE_ONCE(sn->bypass, bypass);
+	change.conf = rcu_dereference_protected(sn->conf,
+						lockdep_is_held(&sn->lock));
+	blocking_notifier_call_chain(&observers, SYNQ_CONF_SWITCHED, &change);
+	mutex_unlock(&sn->lock);
 }

@@ -101,12 +101,15 @@ struct synq_class {
  * @port: its port number and counters, with a reference
  * @order: enum synq_order
  * @app_order: the application may choose another for its socket
+ * @synack_retries: how often an unanswered SYN-ACK is sent again; 0: as the
+ *	application and sysctl have it
  * @observe: count what would be done, and do nothing ("enforce off")
  */
 struct synq_listener {
 	struct synq_port *port;
 	u8 order;
 	bool app_order;
+	u8 synack_retries;
 	bool observe;
 };
 
@@ -146,6 +149,7 @@ struct synq_conf {
 enum synq_conf_event {
 	SYNQ_CONF_PREPARE,	/* about to be published; may be refused */
 	SYNQ_CONF_PUBLISHED,	/* packets see it; no failure allowed */
+	SYNQ_CONF_SWITCHED,	/* off, or on again */
 };
 
 struct synq_conf_change {

@@ -530,6 +530,8 @@ static void apply_listener_edit(struct synq_listener *listener,
 		listener->order = edit->order;
 	if (edit->has_app_order)
 		listener->app_order = edit->app_order;
+	if (edit->has_synack_retries)
+		listener->synack_retries = edit->synack_retries;
 	if (edit->has_observe)
 		listener->observe = edit->observe;
 }

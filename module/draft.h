@@ -69,6 +69,8 @@ struct synq_class_edit {
  * @order: enum synq_order
  * @has_app_order: @app_order is given
  * @app_order: the application may choose another for its socket
+ * @has_synack_retries: @synack_retries is given
+ * @synack_retries: how often an unanswered SYN-ACK is sent again; 0: not set
  * @has_observe: @observe is given
  * @observe: count what would be done, and do nothing
  */
@@ -78,6 +80,8 @@ struct synq_listener_edit {
 	u8 order;
 	bool has_app_order;
 	bool app_order;
+	bool has_synack_retries;
+	u8 synack_retries;
 	bool has_observe;
 	bool observe;
 };

@@ -41,6 +41,10 @@
  * 7. Only what is ours is put back.  If somebody else sits on top, the record
  *    stays as a mere pass-through, and the module stays loaded, until the
  *    socket is gone.
+ * 8. The number of SYN-ACK retries (retries.c) is written under
+ *    synq_record_lock, where the socket is valid memory (rule 4), and put back in
+ *    the first step of a detach. A child that was copied before passes the
+ *    gate as by rule 3, and gets what the listener had of its own.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -161,6 +165,7 @@ static void disinherit(const struct synq_record *record, struct sock *child)
 		child->sk_destruct = record->destruct;
 	if (icsk->icsk_af_ops == &record->ops->copy)
 		WRITE_ONCE(icsk->icsk_af_ops, record->ops->original);
+	synq_retries_disinherit(&record->retries, child);
 }
 
 /* The three callers of syn_recv_sock() are told apart by what they have. */
@@ -273,6 +278,23 @@ static bool may_manage(const struct sock *sk)
 	return sk->sk_destruct == family_destruct[v6];
 }
 
+/* By the snapshot in force, which may say nothing, or be only observed. */
+static void set_retries(struct synq_record *record)
+{
+	const struct synq_listener *listener = NULL;
+	const struct synq_conf *conf;
+
+	lockdep_assert_held(&synq_record_lock);
+	rcu_read_lock();
+	conf = synq_record_conf(record);
+	if (conf && !conf->observe)
+		listener = synq_conf_listener(conf, record->counters->port);
+	synq_retries_set(&record->retries, record->sk,
+			 listener && !listener->observe ?
+			 listener->synack_retries : 0);
+	rcu_read_unlock();
+}
+
 /* First half of rule 2. Returns the hashed record. */
 static struct synq_record *borrow_ops(struct synq_net *sn, struct sock *sk)
 {
@@ -308,6 +330,7 @@ static struct synq_record *borrow_ops(struct synq_net *sn, struct sock *sk)
 	record->destruct = sk->sk_destruct;
 	spin_lock_bh(&synq_record_lock);
 	synq_record_hash(record);
+	set_retries(record);
 	WRITE_ONCE(inet_csk(sk)->icsk_af_ops, &ops->copy);
 	spin_unlock_bh(&synq_record_lock);
 out:
@@ -383,12 +406,12 @@ static void return_callbacks(struct synq_net *sn, const struct synq_conf *keep,
 		    (keep && synq_conf_port(keep, record->counters->port) ==
 			     record->counters))
 			continue;
+		WRITE_ONCE(record->leaving, true);
+		set_retries(record);
 		if (!all_ours(record)) {
 			pin(record);
-			WRITE_ONCE(record->leaving, true);
 			continue;
 		}
-		WRITE_ONCE(record->leaving, true);
 		if (!refcount_inc_not_zero(&sk->sk_refcnt))
 			continue;	/* rule 5 */
 		write_lock(&sk->sk_callback_lock);
@@ -483,6 +506,19 @@ static bool sort_some(struct synq_net *sn, const struct synq_conf *conf)
 	return more;
 }
 
+/* Another snapshot is in force, or none: synq was switched off or on. */
+static void set_all_retries(struct synq_net *sn)
+{
+	struct synq_record *record;
+	int bucket;
+
+	spin_lock_bh(&synq_record_lock);
+	hash_for_each(synq_records, bucket, record, node)
+		if (record->sn == sn)
+			set_retries(record);
+	spin_unlock_bh(&synq_record_lock);
+}
+
 static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct synq_conf_change *change = data;
@@ -493,11 +529,15 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 		break;
 	case SYNQ_CONF_PUBLISHED:
 		detach(change->sn, change->conf);
+		set_all_retries(change->sn);
 		while (change->conf && !READ_ONCE(change->sn->bypass) &&
 		       sort_some(change->sn, change->conf))
 			cond_resched();
 		if (change->conf)
 			settle_later(change->sn);
+		break;
+	case SYNQ_CONF_SWITCHED:
+		set_all_retries(change->sn);
 		break;
 	}
 	return NOTIFY_DONE;

@@ -409,6 +409,8 @@ static int read_listener(struct synq_listener_edit *edit,
 {
 	const struct nlattr *enforce = info->attrs[SYNQ_A_LISTENER_ENFORCE];
 	const struct nlattr *app = info->attrs[SYNQ_A_LISTENER_APP_ORDER];
+	const struct nlattr *retries =
+		info->attrs[SYNQ_A_LISTENER_SYNACK_RETRIES];
 	const struct nlattr *order = info->attrs[SYNQ_A_LISTENER_ORDER];
 
 	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_LISTENER_PORT))
@@ -419,6 +421,8 @@ static int read_listener(struct synq_listener_edit *edit,
 		.order = order ? nla_get_u8(order) : 0,
 		.has_app_order = app,
 		.app_order = app && nla_get_u8(app),
+		.has_synack_retries = retries,
+		.synack_retries = retries ? nla_get_u8(retries) : 0,
 		.has_observe = enforce,
 		.observe = enforce && !nla_get_u8(enforce),
 	};

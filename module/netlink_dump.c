@@ -209,7 +209,10 @@ static int dump_listener(struct dump *d)
 	      nla_put_u8(d->skb, SYNQ_A_LISTENER_APP_ORDER,
 			 listener->app_order) ||
 	      nla_put_u32(d->skb, SYNQ_A_LISTENER_SOCKETS,
-			  atomic_read(&listener->port->sockets));
+			  atomic_read(&listener->port->sockets)) ||
+	      (listener->synack_retries &&
+	       nla_put_u8(d->skb, SYNQ_A_LISTENER_SYNACK_RETRIES,
+			  listener->synack_retries));
 	err = dump_end(d, head, err);
 	if (!err)
 		d->cb->args[0]++;

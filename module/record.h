@@ -9,6 +9,7 @@
 #include <linux/rcupdate.h>
 #include "acceptq.h"
 #include "admission.h"
+#include "retries.h"
 #include "synq.h"
 
 struct synq_ops;
@@ -26,6 +27,7 @@ struct synq_ops;
  * @leave: of those that one detach takes leave of (attach mutex)
  * @leaving: a detach has begun: pass everything through
  * @app_order: enum synq_order that the application chose, plus one; 0: none
+ * @retries: how often it sends a SYN-ACK again; written under synq_record_lock
  * @pinned: another owner sits on top; holds a reference to the module
  * @acceptq: protected by the queue's rskq_lock
  * @admission: has a lock of its own
@@ -43,6 +45,7 @@ struct synq_record {
 	struct list_head leave;
 	bool leaving;
 	u8 app_order;
+	struct synq_retries retries;
 	unsigned long pinned;	/* bit 0 */
 
 	/* written on each connection */

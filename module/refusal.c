@@ -300,6 +300,8 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 		RCU_INIT_POINTER(sn->refusals, NULL);
 		kvfree_rcu(refusals, rcu);
 		break;
+	case SYNQ_CONF_SWITCHED:
+		break;
 	}
 	return NOTIFY_OK;
 }

@@ -385,6 +385,8 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 		nf_unregister_net_hooks(sn->net, hooks, ARRAY_SIZE(hooks));
 		sn->hooked = false;
 		break;
+	case SYNQ_CONF_SWITCHED:
+		break;
 	}
 	return NOTIFY_OK;
 }
