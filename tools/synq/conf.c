@@ -243,6 +243,8 @@ static void merge_listener(struct listener_spec *to,
 		to->order = from->order;
 	if (from->given & GIVEN_APP_ORDER)
 		to->app_order = from->app_order;
+	if (from->given & GIVEN_SYNACK_RETRIES)
+		to->synack_retries = from->synack_retries;
 	if (from->given & GIVEN_ENFORCE)
 		to->observe = from->observe;
 }

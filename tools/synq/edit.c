@@ -62,7 +62,9 @@ static bool taken_away(struct edit *edit, const char *text, int *error)
 	*error = DONE;
 	if (edit->verb != VERB_SET)
 		*error = refuse(&edit->origin, text,
-				"takes something away, so it is for class set only");
+				"takes something away, so it is for %s set only",
+				edit->object == OBJECT_CLASS ? "class" :
+							       "listener");
 	return true;
 }
 
@@ -247,6 +249,18 @@ static int parse_app_order(struct edit *edit, const char *text)
 			    &edit->listener.app_order);
 }
 
+static int parse_synack_retries(struct edit *edit, const char *text)
+{
+	int error;
+
+	edit->listener.synack_retries = 0;
+	if (taken_away(edit, text, &error))
+		return error;
+	return value_range(&edit->origin, text, "synack-retries", 1,
+			   SYNQ_SYNACK_RETRIES_MAX,
+			   &edit->listener.synack_retries);
+}
+
 /* Of a class, a listener, or all: the others do not look at it. */
 static int parse_enforce(struct edit *edit, const char *text)
 {
@@ -309,8 +323,9 @@ static const struct option listener_options[] = {
 	{ "app-order", GIVEN_APP_ORDER, "on or off", parse_app_order },
 	{ "enforce", GIVEN_ENFORCE, "on or off", parse_enforce },
 	{ .name = "address" },
+	{ "synack-retries", GIVEN_SYNACK_RETRIES, "N",
+	  parse_synack_retries },
 	{ .name = "cookies" },
-	{ .name = "synack-retries" },
 	{ }
 };
 
@@ -331,7 +346,7 @@ static const struct option set_options[] = {
 			 GIVEN_SOURCE_BURST | GIVEN_SOURCE_LEN |	\
 			 GIVEN_EXCESS | GIVEN_ENFORCE)
 #define LISTENER_GIVEN	(GIVEN_PORT | GIVEN_ORDER | GIVEN_APP_ORDER |	\
-			 GIVEN_ENFORCE)
+			 GIVEN_ENFORCE | GIVEN_SYNACK_RETRIES)
 
 static const struct {
 	const char *name;

@@ -45,6 +45,7 @@ enum verb {
 #define GIVEN_SOURCE_RATE	0x40000
 #define GIVEN_SOURCE_BURST	0x80000
 #define GIVEN_SOURCE_LEN	0x100000
+#define GIVEN_SYNACK_RETRIES	0x200000
 
 /**
  * struct class_spec - what can be said of a class
@@ -92,6 +93,7 @@ struct class_spec {
  * @given: GIVEN_* of the members that follow
  * @order: enum synq_order
  * @app_order: the application may choose another for its socket
+ * @synack_retries: how often an unanswered SYN-ACK is sent again; 0: not set
  * @observe: count what would be done, and do nothing ("enforce off")
  */
 struct listener_spec {
@@ -99,6 +101,7 @@ struct listener_spec {
 	unsigned int given;
 	__u32 order;
 	bool app_order;
+	__u32 synack_retries;
 	bool observe;
 };
 

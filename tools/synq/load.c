@@ -159,8 +159,10 @@ static void take_listener(struct nlattr **attr, void *arg)
 	listener->spec.order = attr_u8(attr, SYNQ_A_LISTENER_ORDER);
 	listener->spec.observe = observed(attr, SYNQ_A_LISTENER_ENFORCE);
 	listener->spec.app_order = attr_u8(attr, SYNQ_A_LISTENER_APP_ORDER);
+	listener->spec.synack_retries =
+		attr_u8(attr, SYNQ_A_LISTENER_SYNACK_RETRIES);
 	listener->spec.given = GIVEN_PORT | GIVEN_ORDER | GIVEN_APP_ORDER |
-			       GIVEN_ENFORCE;
+			       GIVEN_ENFORCE | GIVEN_SYNACK_RETRIES;
 	listener->sockets = attr_u32(attr, SYNQ_A_LISTENER_SOCKETS);
 }
 

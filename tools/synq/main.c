@@ -31,6 +31,7 @@ static const char help[] =
 "  match add|set source PREFIX class NAME       match del source PREFIX\n"
 "  listener add|set port N OPTION...            listener del port N\n"
 "      order strict|weighted|fifo  app-order on|off  enforce on|off\n"
+"      synack-retries 1..127\n"
 "  mark mask M                        mark del\n"
 "  set enforce on|off\n"
 "  classify [-j] ADDRESS [mark M]     which class a client has, and why\n"

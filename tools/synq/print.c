@@ -103,6 +103,8 @@ const char *listener_line(const struct listener_spec *spec, char *text)
 		append(text, " order %s", order_name(spec->order));
 	if (spec->app_order)
 		append(text, " app-order on");
+	if (spec->synack_retries)
+		append(text, " synack-retries %u", spec->synack_retries);
 	if (spec->observe)
 		append(text, " enforce off");
 	return text;

@@ -367,10 +367,16 @@ static json_t *listener_json(const struct listener *listener)
 {
 	const struct listener_spec *spec = &listener->spec;
 
-	return json_pack("{s:i, s:s, s:b, s:b, s:i}", "port", (int)spec->port,
+	json_t *json;
+
+	json = json_pack("{s:i, s:s, s:b, s:b, s:i}", "port", (int)spec->port,
 			 "order", order_name(spec->order), "app_order",
 			 spec->app_order, "enforce", !spec->observe, "sockets",
 			 (int)listener->sockets);
+	if (spec->synack_retries)
+		json_object_set_new(json, "synack_retries",
+				    json_integer(spec->synack_retries));
+	return json;
 }
 
 static int show_listeners(struct words *words, unsigned int flags,
@@ -399,6 +405,7 @@ static int show_listeners(struct words *words, unsigned int flags,
 	columns_cell(columns, "PORT");
 	columns_cell(columns, "ORDER");
 	columns_cell(columns, "APP-ORDER");
+	columns_cell(columns, "SYNACK-RETRIES");
 	columns_cell(columns, "ENFORCE");
 	columns_cell(columns, "SOCKETS");
 	columns_row(columns);
@@ -409,6 +416,10 @@ static int show_listeners(struct words *words, unsigned int flags,
 		columns_cell(columns, "%u", spec->port);
 		columns_cell(columns, "%s", order_name(spec->order));
 		columns_cell(columns, "%s", switch_name(spec->app_order));
+		if (spec->synack_retries)
+			columns_cell(columns, "%u", spec->synack_retries);
+		else
+			columns_cell(columns, "-");
 		columns_cell(columns, "%s", enforce_name(spec->observe));
 		columns_cell(columns, "%u", conf->listener[i].sockets);
 	}

@@ -113,6 +113,9 @@ static void put_listener(struct nlmsghdr *nlh, const struct listener_spec *spec)
 	if (spec->given & GIVEN_APP_ORDER)
 		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_APP_ORDER,
 				spec->app_order);
+	if (spec->given & GIVEN_SYNACK_RETRIES)
+		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_SYNACK_RETRIES,
+				spec->synack_retries);
 	if (spec->given & GIVEN_ENFORCE)
 		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_ENFORCE, !spec->observe);
 }

@@ -24,7 +24,8 @@ _synq_option() {
 	class/enforce | listener/enforce | listener/app-order) echo 'on off' ;;
 	class/max-wait) echo none ;;
 	class/priority) echo {0..15} ;;
-	class/rate | class/source-rate | class/mark | class/cap | class/min-share)
+	class/rate | class/source-rate | class/mark | class/cap | class/min-share | \
+		listener/synack-retries)
 		[ "$verb" = set ] && echo none ;;
 	class/weight | class/reserve | class/burst | class/source-*) ;;
 	match/class | class/del | class/set) _synq_classes ;;
@@ -35,7 +36,7 @@ _synq_option() {
 	class/*) [ "$verb" = del ] || echo "$_synq_class_options" ;;
 	match/*) [ "$verb" = del ] && echo source || echo source class ;;
 	listener/*) [ "$verb" = del ] && echo port ||
-		echo port order app-order enforce ;;
+		echo port order app-order synack-retries enforce ;;
 	mark/add | mark/set) echo mask ;;
 	esac
 }
