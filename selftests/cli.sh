@@ -31,7 +31,7 @@ full() {
 		match add source fd00:1::/32 class gold
 		match add source ::/0 class silver
 		match add source 2001:db8::7/128 class bulk
-		listener add port 1 order fifo
+		listener add port 1 order fifo synack-retries 3
 		listener add port $PORT enforce off
 		listener add port 65535 app-order on order weighted
 	EOT
@@ -53,7 +53,7 @@ canonical() {
 		match add source ::/0 class silver
 		match add source 2001:db8::7/128 class bulk
 		match add source fd00:1::/32 class gold
-		listener add port 1 order fifo
+		listener add port 1 order fifo synack-retries 3
 		listener add port $PORT enforce off
 		listener add port 65535 order weighted app-order on
 	EOT
@@ -112,6 +112,8 @@ refusals() {
 		listener set port 65535 order random
 		listener set port 65535 enforce 1
 		listener set port 65535 app-order yes
+		listener set port 65535 synack-retries 0
+		listener add port 1 synack-retries none
 		set enforce
 		set enforce maybe
 		mark mask 0x50000
@@ -193,7 +195,7 @@ is "what is refused is no generation" "$(conf_counter generation)" "$before"
 # One change at a time, there and back.
 sq class set silver cap none max-wait none weight 3
 sq class set last min-share none weight 1 enforce off
-sq listener set port 1 enforce off
+sq listener set port 1 enforce off synack-retries none
 sq listener set port 65535 order strict app-order off
 sq set enforce on
 sq save >"$TMP/after"

@@ -2,11 +2,12 @@
 /*
  * What tcp_peer server has for unusual ways to listen and to accept: a socket
  * passed to another process, SMC, io_uring's multishot accept, several processes
- * that wait with EPOLLEXCLUSIVE.
+ * that wait with EPOLLEXCLUSIVE; and one that only looks at TCP_SYNCNT.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/io_uring.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -231,4 +232,35 @@ void run_exclusive(int listener, int processes, serve_fn *serve)
 		break;
 	}
 	wait_exclusively(listener, turns, serve);
+}
+
+static int syncnt_of(int fd)
+{
+	int n = 0;
+	socklen_t size = sizeof(n);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &n, &size))
+		die("TCP_SYNCNT: %s", strerror(errno));
+	return n;
+}
+
+void run_syncnt(int listener)
+{
+	int last = -1;
+
+	set_nonblocking(listener);
+	for (;;) {
+		int now = syncnt_of(listener);
+		int fd = accept(listener, NULL, NULL);
+
+		if (now != last)
+			printf("listener %d\n", now);
+		last = now;
+		if (fd < 0) {
+			pause_ms(10);
+			continue;
+		}
+		printf("child %d\n", syncnt_of(fd));
+		close(fd);
+	}
 }

@@ -54,6 +54,7 @@ typedef void serve_fn(int fd, const struct address *peer);
 int open_smc(int family);
 int pass_on(int (*open_listener)(void));
 void run_uring(int listener, serve_fn *serve);
+void run_syncnt(int listener);
 void run_exclusive(int listener, int processes, serve_fn *serve);
 
 /* one for each command */

@@ -14,6 +14,8 @@
  *   recv	a process for each connection, in a blocking recv(2); echoes.
  *   epoll	one process, edge-triggered; echoes.
  *   none	never accepts.
+ *   syncnt	prints "listener N" whenever its TCP_SYNCNT has changed, and what
+ *		each connection has that it accepts and closes: "child N".
  *
  * -L N: calls listen(2) again with that backlog when the file of -H with .listen
  * behind it exists, and prints "listening again"; -L N,M: once more, with .listen2.
@@ -457,6 +459,8 @@ int server_main(int argc, char **argv)
 		run_recv(listener);
 	else if (!strcmp(opt.mode, "epoll"))
 		run_epoll(listener, echo_edge, "accept");
+	else if (!strcmp(opt.mode, "syncnt"))
+		run_syncnt(listener);
 	else if (!strcmp(opt.mode, "none"))
 		pause();
 	else

@@ -25,7 +25,7 @@ if [ ! -e "$SYNQ_SPEC" ] || [ ! -e "$SYNQ_YNL/lib" ] &&
 	skip_all "SYNQ_YNL and SYNQ_SPEC do not say where the client and the spec are"
 fi
 python3 -c 'import yaml' 2>/dev/null || skip_all "python3 has no yaml"
-plan 58
+plan 61
 
 load_synq
 three_classes | sed "s, max-wait none,," | apply
@@ -144,6 +144,11 @@ for order in "fifo", "weighted", "strict":
 for app in 1, 0:
     check(f"app-order {app}", given("listener-set", {"port": port},
                                     {"app-order": app}, "listener-get"))
+for retries in 127, 1:
+    check(f"synack-retries {retries}", given("listener-set", {"port": port},
+                                             {"synack-retries": retries}, "listener-get"))
+check("refused: synack-retries 128",
+      refused("listener-set", {"port": port, "synack-retries": 128}))
 check("refused: app-order 2", refused("listener-set", {"port": port, "app-order": 2}))
 check("refused: order 3", refused("listener-set", {"port": port, "order": 3}))
 one.do("conf-begin", {})
