@@ -3,17 +3,20 @@
 #
 # Every segment that the stack would treat as a SYN is judged, exactly once,
 # whatever it looks like: with data, with other flags, behind IPv6 extension
-# headers, in fragments; what is for an existing connection, half open or in TIME_WAIT, is left
-# to the stack.
+# headers, in fragments; wherever its class is judged, before the firewall or, where
+# its excess is answered, behind it.  Of each form no more reach the listener than the
+# rate of their class, when ten times as many come.  What is for an existing
+# connection, half open or in TIME_WAIT, is left to the stack.
 #
 # Would miss its mark if: a form of SYN got round the policer (a flood that nobody
 # counts), or a repeated one were charged twice.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 23
+FORMS=13 RATE=20 BURST=10
+plan $((2 * FORMS + 8 + 2 * 12 + 6))
 
 seen() {
-	counter default seen
+	counter "$class" seen
 }
 
 # judged N NAME OPTION...: segments from a new source each
@@ -22,49 +25,104 @@ judged() {
 	shift 2
 	before=$(seen)
 	"$PEER" segment -N "$CLI" -p $((next += 7)) "$@" $PORT >/dev/null
-	is "$name" $(($(seen) - before)) "$want"
+	is "$where: $name" $(($(seen) - before)) "$want"
 }
 
 syn_came_again() {
 	[ "$(mib TcpExt.TCPSynRetrans "$CLI")" -gt 0 ]
 }
 
-load_synq
-three_classes | apply
-server "$TMP/server" -a :: -m none $PORT
-next=2000
 four=(-s 10.200.0.1 "$V4") six=(-s fd00:f::1 "$V6")
-judged 1 "IPv4 SYN" -f S "${four[@]}"
-judged 1 "SYN and PSH" -f SP "${four[@]}"
-judged 1 "SYN and URG" -f SU "${four[@]}"
-judged 1 "SYN, ECE and CWR" -f SEC "${four[@]}"
-judged 1 "SYN with data" -d 400 "${four[@]}"
-judged 0 "SYN and ACK is none" -f SA "${four[@]}"
-judged 0 "SYN and RST is none" -f SR "${four[@]}"
-judged 0 "SYN and FIN is none" -f SF "${four[@]}"
-judged 1 "IPv6 SYN" -f S "${six[@]}"
-judged 1 "IPv6 SYN with data" -d 400 "${six[@]}"
-judged 1 "behind destination options" -x "${six[@]}"
-judged 1 "behind the fragment header of a whole packet" -V "${six[@]}"
-judged 1 "behind both" -x -V "${six[@]}"
+forms() {
+	judged 1 "IPv4 SYN" -f S "${four[@]}"
+	judged 1 "SYN and PSH" -f SP "${four[@]}"
+	judged 1 "SYN and URG" -f SU "${four[@]}"
+	judged 1 "SYN, ECE and CWR" -f SEC "${four[@]}"
+	judged 1 "SYN with data" -d 400 "${four[@]}"
+	judged 0 "SYN and ACK is none" -f SA "${four[@]}"
+	judged 0 "SYN and RST is none" -f SR "${four[@]}"
+	judged 0 "SYN and FIN is none" -f SF "${four[@]}"
+	judged 1 "IPv6 SYN" -f S "${six[@]}"
+	judged 1 "IPv6 SYN with data" -d 400 "${six[@]}"
+	judged 1 "behind destination options" -x "${six[@]}"
+	judged 1 "behind the fragment header of a whole packet" -V "${six[@]}"
+	judged 1 "behind both" -x -V "${six[@]}"
+}
 
 # --- in fragments ---
 pieces() {
 	judged 1 "IPv4, $1, the header in the first fragment" -F 3 -d 100 "${four[@]}"
 	judged 1 "IPv4, $1, the header in three fragments" -F 1 -d 100 "${four[@]}"
 }
-pieces "put together by the stack"
-if command -v nft >/dev/null &&
-   srv nft 'add table inet t; add chain inet t c \
-	{ type filter hook prerouting priority 0; }; \
-	add rule inet t c ct state new counter'; then
-	pieces "put together by conntrack"
-	srv nft delete table inet t
-else
-	skip "fragments" "no conntrack"
-	skip "fragments" "no conntrack"
-fi
 
+fragments() {
+	pieces "put together by the stack"
+	if command -v nft >/dev/null &&
+	   srv nft 'add table inet t; add chain inet t c \
+		{ type filter hook prerouting priority 0; }; \
+		add rule inet t c ct state new counter'; then
+		pieces "put together by conntrack"
+		srv nft delete table inet t
+	else
+		skip "fragments" "no conntrack"
+		skip "fragments" "no conntrack"
+	fi
+}
+
+load_synq
+server "$TMP/server" -a :: -m none $PORT
+next=2000
+three_classes | apply
+where="before the firewall" class=default
+forms
+fragments
+apply <<-EOT
+	class add all priority 5 default rate 1000000/second burst 1000000 excess cookie max-wait none
+	listener add port $PORT
+EOT
+where="behind the firewall" class=all
+forms
+fragments
+
+# --- ten times the rate ---
+# limited NAME OPTION...: SYNs from different ports; who gets a SYN-ACK has reached
+# the listener
+limited() {
+	local name=$1 before took most got
+	shift
+	before=$(counter bulk admitted)
+	"$PEER" segment -N "$CLI" -p $((next += 300)) -n 100 -r $((10 * RATE)) \
+		-w 300 "$@" $PORT >"$TMP/sent"
+	took=$(sed -n 's/^sent [0-9]* //p' "$TMP/sent")
+	most=$((BURST + RATE * (took + 50) / 1000 + 1))
+	got=$(awk '/^answer [0-9]/ { print $2 }' "$TMP/sent" | sort -u | wc -l)
+	within "$name, ten times the rate: reach the listener" "$got" 1 $most
+	is "$name: as many as were admitted" "$got" \
+		$(($(counter bulk admitted) - before))
+}
+
+sq flush
+apply <<-EOT
+	class add bulk priority 6 rate $RATE/second burst $BURST max-wait none
+	match add source 10.200.0.0/16 class bulk
+	match add source fd00:f::/32 class bulk
+	listener add port $PORT
+EOT
+limited "IPv4 SYN" "${four[@]}"
+limited "SYN and PSH" -f SP "${four[@]}"
+limited "SYN and URG" -f SU "${four[@]}"
+limited "SYN, ECE and CWR" -f SEC "${four[@]}"
+limited "SYN with data" -d 400 "${four[@]}"
+limited "IPv4, the header in the first fragment" -F 3 -d 100 "${four[@]}"
+limited "IPv4, the header in three fragments" -F 1 -d 100 "${four[@]}"
+limited "IPv6 SYN" "${six[@]}"
+limited "IPv6 SYN with data" -d 400 "${six[@]}"
+limited "IPv6, behind destination options" -x "${six[@]}"
+limited "IPv6, behind a fragment header" -V "${six[@]}"
+limited "IPv6, behind both" -x -V "${six[@]}"
+
+three_classes | apply
+class=default
 # --- half open ---
 before=$(seen)
 for _ in 1 2 3; do
