@@ -199,6 +199,7 @@ touch() {
 
 # slurp FILE: sets content
 slurp() {
+	# shellcheck disable=SC2034
 	IFS= read -r -d '' content <"$1" || :
 }
 
