@@ -31,7 +31,10 @@ must_come 70 has "$TMP/crowd" ^done
 is "all are answered" "$(field "$TMP/crowd" answered)" $CROWD
 is "in one try, once let in" "$(counter bulk promoted)" $((40 + CROWD))
 slowest=$(awk '$1 == "answered" { print $3 }' "$TMP/crowd" | sort -n | tail -n 1)
-within "the slowest, ms" "$slowest" $((SERVICE * CROWD * 2 / 3)) 28000
+# Before 6.5 the pauses are longer from the first on: tries at 1, 3, 7, 15 and 31 s.
+most=28000
+[ -e /proc/sys/net/ipv4/tcp_syn_linear_timeouts ] || most=50000
+within "the slowest, ms" "$slowest" $((SERVICE * CROWD * 2 / 3)) $most
 within "refused at first, not for ever" "$(counter bulk retries)" $((CROWD / 2)) \
 	$((8 * CROWD))
 is "nobody is withheld" "$(counter bulk withheld)" 0
