@@ -10,7 +10,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"
-plan 33
+plan 34
 
 N=20
 
@@ -147,6 +147,10 @@ must_come 60 has "$TMP/bulk" ^done
 within "a queue of 20, a quarter of it reserved: so many get in" "$(queued)" 6 15
 check "the others are refused at the SYN" \
 	test "$(counter bulk queue_refused)" -gt 0
+before=$(counter bulk excess_cookie)
+"$PEER" segment -N "$CLI" -n 10 -s 10.3.0.200 $V4 $PORT >/dev/null
+is "where there is no room there is no cookie" \
+	$(($(counter bulk excess_cookie) - before)) 0
 client "$TMP/gold" -n 5 -c 5 -s 10.1.0.1 -A -w 5000 $V4 $PORT
 must_come 10 has "$TMP/gold" ^done
 is "and there is room for gold" "$(field "$TMP/gold" acked)" 5
