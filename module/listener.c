@@ -562,6 +562,11 @@ void synq_listener_net_init(struct synq_net *sn)
  * @sn: its state; no hook runs any more and the configuration is gone, so
  *	that the worker attaches to nothing, and nobody asks for the account
  *
+ * Nobody arms settle_work once it is cancelled.  Its work and attach_work cannot,
+ * the one being cancelled and the other cancelled before; on_conf() and
+ * synq_data_ready() do so for a configuration only, and between taking the last one
+ * away (pre_exit) and this function the kernel waits for a grace period.
+ *
  * Context: process
  */
 void synq_listener_net_exit(struct synq_net *sn)
