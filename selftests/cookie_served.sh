@@ -26,15 +26,6 @@ conf() {
 	EOT
 }
 
-adds_up() {
-	local sum=0 name
-	for name in admitted excess_dropped excess_passed excess_reset \
-		excess_cookie excess_unanswered queue_refused wait_refused; do
-		sum=$((sum + $(counter bulk $name)))
-	done
-	is "$1: seen adds up" "$(counter bulk seen)" $sum
-}
-
 # options FROM: of the connections from an address, as the server has them
 options() {
 	local dst=$1

@@ -466,6 +466,19 @@ counter() {
 	counter_in "$(told stats -j)" "$@" && echo "$found"
 }
 
+# adds_up NAME: one test: each SYN of the class bulk is counted once
+adds_up() {
+	local stats sum=0 name
+	stats=$(told stats -j)
+	for name in admitted excess_dropped excess_passed excess_reset \
+		excess_cookie excess_unanswered queue_refused wait_refused; do
+		counter_in "$stats" bulk $name
+		sum=$((sum + found))
+	done
+	counter_in "$stats" bulk seen
+	is "$1: seen adds up" "$found" $sum
+}
+
 counter_is() {
 	counter_in "$(told stats -j)" "$1" "$2" "${4:-$PORT}"
 	[ "$found" = "$3" ]

@@ -33,12 +33,6 @@ flood() {
 	read -r _ _ took <"$TMP/sent"
 }
 
-adds_up() {
-	is "$1: seen adds up" "$(counter bulk seen)" \
-		$(($(counter bulk admitted) + $(counter bulk excess_dropped) +
-		   $(counter bulk excess_passed) + $(counter bulk queue_refused)))
-}
-
 server "$TMP/server" -m none $PORT
 first=$LAST
 

@@ -56,15 +56,6 @@ source_has() {
 		echo "$found"
 }
 
-adds_up() {
-	local sum=0 name
-	for name in admitted excess_dropped excess_passed excess_reset \
-		excess_cookie excess_unanswered queue_refused wait_refused; do
-		sum=$((sum + $(counter bulk $name)))
-	done
-	is "$1: seen adds up" "$(counter bulk seen)" $sum
-}
-
 # class_dropped: over the rate of the class
 class_dropped() {
 	echo $(($(counter bulk excess_dropped) - $(counter bulk source_exceeded)))

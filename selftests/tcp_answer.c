@@ -35,25 +35,6 @@
 
 #include "tcp_peer.h"
 
-static uint32_t add16(uint32_t sum, const void *from, size_t len)
-{
-	const uint8_t *bytes = from;
-	size_t i;
-
-	for (i = 0; i + 1 < len; i += 2)
-		sum += bytes[i] << 8 | bytes[i + 1];
-	if (len & 1)
-		sum += bytes[len - 1] << 8;
-	return sum;
-}
-
-static uint16_t fold(uint32_t sum)
-{
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return sum;
-}
-
 /*
  * Options from a list such as "mss=1460,sack,ts=1000,ws=7,join", with NOPs to make
  * it whole words; returns their length.
@@ -181,8 +162,8 @@ static void print_tcp(const uint8_t *tcp, size_t len, uint32_t addresses,
 	       tcp[14] << 8 | tcp[15], len - header);
 	print_options(tcp + 20, tcp + header);
 	printf(" sum=%s seq=%u\n",
-	       fold(add16(pseudo, tcp, len)) == 0xffff ? "right" :
-	       fold(pseudo) == (tcp[16] << 8 | tcp[17]) ? "partial" : "wrong",
+	       sum_fold(sum_add(pseudo, tcp, len)) == 0xffff ? "right" :
+	       sum_fold(pseudo) == (tcp[16] << 8 | tcp[17]) ? "partial" : "wrong",
 	       word_at(tcp + 4));
 }
 
@@ -211,7 +192,7 @@ static bool print4(const uint8_t *packet, size_t len, const struct question *to)
 	printf("answer %u v=4 tos=0x%02x ttl=%u df=%u id=%u",
 	       tcp[2] << 8 | tcp[3], ip.ip_tos, ip.ip_ttl,
 	       ntohs(ip.ip_off) >> 14 & 1, ntohs(ip.ip_id));
-	print_tcp(tcp, len, add16(0, packet + 12, 8), to->seq);
+	print_tcp(tcp, len, sum_add(0, packet + 12, 8), to->seq);
 	return true;
 }
 
@@ -231,7 +212,7 @@ static bool print6(const uint8_t *packet, size_t len, const struct question *to)
 	printf("answer %u v=6 tos=0x%02x ttl=%u label=%s",
 	       tcp[2] << 8 | tcp[3], ntohl(ip.ip6_flow) >> 20 & 0xff,
 	       ip.ip6_hlim, ntohl(ip.ip6_flow) & 0xfffff ? "some" : "none");
-	print_tcp(tcp, len, add16(0, packet + 8, 32), to->seq);
+	print_tcp(tcp, len, sum_add(0, packet + 8, 32), to->seq);
 	return true;
 }
 

@@ -129,6 +129,26 @@ const char *address_text(const struct address *address, char *text)
 	return text;
 }
 
+/* Of the Internet checksum: words in host order, before it is folded. */
+uint32_t sum_add(uint32_t sum, const void *from, size_t len)
+{
+	const uint8_t *bytes = from;
+	size_t i;
+
+	for (i = 0; i + 1 < len; i += 2)
+		sum += bytes[i] << 8 | bytes[i + 1];
+	if (len & 1)
+		sum += bytes[len - 1] << 8;
+	return sum;
+}
+
+uint16_t sum_fold(uint32_t sum)
+{
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
 long long now_ms(void)
 {
 	struct timespec now;

@@ -44,6 +44,8 @@ void pause_ms(long ms);
 bool exists(const char *file);
 void wait_for_file(const char *file);
 uint64_t mix(uint64_t id);
+uint32_t sum_add(uint32_t sum, const void *from, size_t len);
+uint16_t sum_fold(uint32_t sum);
 int open_socket(int family, bool mptcp);
 void bind_source(int fd, struct address source);
 void set_option(int fd, int level, int option, int value, const char *name);

@@ -51,25 +51,6 @@ static struct {
 } opt = { .step = 1, .number = 1, .flags = TH_SYN, .port = 20000, .ttl = 64,
 	  .options = "mss=1460" };
 
-static uint32_t add16(uint32_t sum, const void *from, size_t len)
-{
-	const uint8_t *bytes = from;
-	size_t i;
-
-	for (i = 0; i + 1 < len; i += 2)
-		sum += bytes[i] << 8 | bytes[i + 1];
-	if (len & 1)
-		sum += bytes[len - 1] << 8;
-	return sum;
-}
-
-static uint16_t fold(uint32_t sum)
-{
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return htons(~sum & 0xffff);
-}
-
 /* With the pseudo header. */
 static uint16_t sum_of(const struct address *from, int protocol,
 		       const void *bytes, size_t len)
@@ -77,13 +58,13 @@ static uint16_t sum_of(const struct address *from, int protocol,
 	uint32_t sum = protocol + len;
 
 	if (from->sa.sa_family == AF_INET) {
-		sum = add16(sum, &from->in.sin_addr, 4);
-		sum = add16(sum, &opt.to.in.sin_addr, 4);
+		sum = sum_add(sum, &from->in.sin_addr, 4);
+		sum = sum_add(sum, &opt.to.in.sin_addr, 4);
 	} else {
-		sum = add16(sum, &from->in6.sin6_addr, 16);
-		sum = add16(sum, &opt.to.in6.sin6_addr, 16);
+		sum = sum_add(sum, &from->in6.sin6_addr, 16);
+		sum = sum_add(sum, &opt.to.in6.sin6_addr, 16);
 	}
-	return fold(add16(sum, bytes, len));
+	return htons(~sum_fold(sum_add(sum, bytes, len)) & 0xffff);
 }
 
 /* A header, with options on a SYN; returns its length with the data. */
