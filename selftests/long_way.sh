@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Clients far away and a server that is quick: on their way are more handshakes than
+# the queue has room for, but they come one after the other, and each finds the queue
+# empty.  So few are to be refused, at the SYN or at the gate.  Added up, nearly half
+# of them would be, and those who come again: more than a thousand in all.
+#
+# Would miss its mark if: what is on its way were added to what is queued, as if none
+# were taken out meanwhile; or the pace of a server that never lets anybody wait were
+# not known.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+need tc
+plan 6
+
+BACKLOG=32 DELAY=300	# ms, there and back
+
+load_synq
+apply <<-EOT
+	class add gold priority 0 reserve 25%
+	class add bulk priority 6 max-wait none
+	match add source 10.1.0.0/16 class gold
+	match add source 10.3.0.0/16 class bulk
+	listener add port $PORT
+EOT
+server "$TMP/server" -b $BACKLOG $PORT
+manage
+cli tc qdisc add dev veth0 root netem delay ${DELAY}ms limit 10000 ||
+	die "no netem"
+
+# come RATE: for three seconds
+come() {
+	client "$TMP/bulk" -n $((3 * $1)) -r "$1" -s 10.3.0.1 -S 250 -w 20000 \
+		$V4 $PORT
+	must_come 40 has "$TMP/bulk" ^done
+	note "$1 in a second: $(grep ^done "$TMP/bulk"), refused" \
+		"$(counter bulk queue_refused), withheld $(counter bulk withheld)"
+}
+
+# First so few that they find room even all at once, then more and more.
+come 30
+come 60
+come 100
+is "all are answered" "$(field "$TMP/bulk" answered)" 300
+come 140
+is "more than there is room for" "$((140 * DELAY / 1000 > BACKLOG))" 1
+is "all are answered" "$(field "$TMP/bulk" answered)" 420
+within "few are refused" "$(counter bulk queue_refused)" 0 600
+within "or has to wait" "$(counter bulk withheld)" 0 20
+is "none for the time it waits" "$(counter bulk wait_refused)" 0
