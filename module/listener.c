@@ -370,6 +370,8 @@ static void attach(struct work_struct *work)
 			continue;
 		borrow_callbacks(record[i], sk[i]);
 		synq_record_sort(sk[i]);
+		/* Not before: who is told so may connect, and look at the order. */
+		synq_record_managed(record[i]);
 	}
 	mutex_unlock(&attach_mutex);
 	settle_later(sn);

@@ -80,13 +80,24 @@ void synq_record_hash(struct synq_record *record)
 {
 	lockdep_assert_held(&synq_record_lock);
 	hash_add_rcu(synq_records, &record->node, (unsigned long)record->sk);
+}
+
+/**
+ * synq_record_managed() - all that comes from now on is put into order: count it
+ * @record: hashed; it stays so, since attaching and detaching exclude each other and
+ *	the socket is held
+ *
+ * Context: process
+ */
+void synq_record_managed(struct synq_record *record)
+{
 	atomic_inc(&record->sn->sockets);
 	atomic_inc(&record->counters->sockets);
 }
 
 /**
  * synq_record_unhash() - new callers find it no more
- * @record: hashed
+ * @record: hashed, and counted as managed
  *
  * Context: synq_record_lock held
  */

@@ -70,6 +70,7 @@ struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 				      struct synq_port *counters);
 void synq_record_free(struct synq_record *record);
 void synq_record_hash(struct synq_record *record);
+void synq_record_managed(struct synq_record *record);
 void synq_record_unhash(struct synq_record *record);
 struct synq_record *synq_record_find(const struct sock *sk);
 
