@@ -25,7 +25,7 @@ syn_account() {
 hold
 fill -w 20000 $V4 $PORT
 must_come 10 full_to $((BACKLOG + 1))
-gold
+gold -w 2500
 is "stock kernel: the preferred are shut out" "$(field "$TMP/gold" acked)" 0
 stop "$held" "${fillers[@]}"
 
@@ -36,7 +36,7 @@ two_classes
 hold
 manage
 overfill
-must_come 10 counter_from bulk withheld $WAITING
+must_come 30 counter_from bulk withheld $WAITING
 must_come 10 full_to $((BACKLOG - RESERVE - 4))
 is "those are withheld that came late" "$(counter bulk withheld)" $WAITING
 gold
@@ -66,7 +66,7 @@ two_classes
 hold -m list -B hello -r 0
 manage
 overfill -q
-must_come 10 counter_from bulk withheld $WAITING
+must_come 30 counter_from bulk withheld $WAITING
 must_come 10 full_to $((BACKLOG - RESERVE - 4))
 gold -q
 is "server first: the preferred get in" "$(counter gold promoted)" $RESERVE
@@ -83,7 +83,7 @@ two_classes
 hold
 manage
 overfill
-must_come 10 counter_from bulk withheld $WAITING
+must_come 30 counter_from bulk withheld $WAITING
 is "some are pending" "$(counter bulk withheld_pending)" $WAITING
 stop "$held"
 check "the end of the server expires the pending" \

@@ -28,7 +28,7 @@ dead() {
 	before=$(mib TcpExt.TCPSynRetrans)
 	"$PEER" segment -N "$CLI" -s 10.200.0.1 -S "$1" -n "$1" $V4 $PORT \
 		>/dev/null
-	must_come 10 syn_retrans_from $((before + $1))
+	must_come 30 syn_retrans_from $((before + $1))
 }
 
 # round COOKIES RESERVE [DEAD]
@@ -51,8 +51,8 @@ round() {
 	client "$TMP/bulk" -n $BULK -c $BULK -s 10.3.0.1 -S 200 -w 30000 \
 		$V4 $PORT
 	filler=$LAST
-	must_come 10 counter_from bulk promoted 5
-	"$PEER" client -N "$CLI" -n 8 -c 8 -s 10.1.0.1 -A -w 2500 \
+	must_come 30 counter_from bulk promoted 5
+	"$PEER" client -N "$CLI" -n 8 -c 8 -s 10.1.0.1 -A -w 10000 \
 		$V4 $PORT >"$TMP/gold"
 	is "$name: the preferred get in" "$(field "$TMP/gold" acked)" 8
 	within "$name: withheld at once" \

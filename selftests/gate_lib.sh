@@ -5,13 +5,12 @@
 #
 # The test at the SYN lets so few through that hardly anybody has to wait.  So
 # some clients ("late") are admitted while the queue is empty, and the server's
-# answers to them are lost until it has given up hope for a quick ACK; meanwhile
-# others ("bulk") fill the queue; then the late come.
+# answers to them, and to nobody else, are lost: it gives up hope for a quick ACK,
+# others ("bulk") fill the queue, and then the late come.  Each step is waited for.
 #
 # Backlog 40: gold's reserve is 10, a quarter is 10.  SYNs are refused three
 # slots before the gate shuts, so three of the late find room.
 
-need tc
 BACKLOG=40 RESERVE=10 LATE=10 BULK=50 WAITING=7
 
 two_classes() {
@@ -37,17 +36,37 @@ syn_retrans_from() {
 	[ "$(mib TcpExt.TCPSynRetrans)" -ge "$1" ]
 }
 
+# The way to the late, by a neighbour that nobody is.
+lose_late() {
+	ip -n "$SRV" -batch - <<-EOT || die "no route"
+		neighbour replace 192.0.2.9 lladdr 02:00:00:00:00:09 dev veth0
+		route add 10.3.9.0/24 via 192.0.2.9
+	EOT
+}
+
+# is_filled N: so many SYNs of bulk were judged, and nobody's handshake is under way
+# but those of the late; or the stock kernel has no slot left
+is_filled() {
+	if [ ! -d /sys/module/synq ]; then
+		full_to $((BACKLOG + 1))
+		return
+	fi
+	counter_from bulk seen "$1" && [ "$(half_open)" = $LATE ]
+}
+
 # overfill OPTION...: late and bulk clients
 overfill() {
-	local options=(-w 40000 "$@" "$V4" "$PORT") before
+	local options=(-w 60000 "$@" "$V4" "$PORT") before seen=0
 	before=$(mib TcpExt.TCPSynRetrans)
-	srv tc qdisc add dev veth0 root netem loss 100% || die "no netem"
+	[ ! -d /sys/module/synq ] || seen=$(counter bulk seen)
+	lose_late
 	client "$TMP/late" -n $LATE -c $LATE -s 10.3.9.1 -S $LATE -i l \
 		"${options[@]}"
 	fillers=("$LAST")
-	must_come 10 syn_retrans_from $((before + LATE))
-	srv tc qdisc del dev veth0 root
+	must_come 30 syn_retrans_from $((before + LATE))
 	fill "${options[@]}"
+	must_come 30 is_filled $((seen + LATE + BULK))
+	ip -n "$SRV" route del 10.3.9.0/24
 }
 
 # fill OPTION...: more bulk clients than there are slots for anybody; few at a
@@ -57,10 +76,10 @@ fill() {
 	fillers+=("$LAST")
 }
 
-# gold: get in while the server holds: what they send is acknowledged
+# gold OPTION...: get in while the server holds: what they send is acknowledged
 gold() {
 	"$PEER" client -N "$CLI" -n $RESERVE -c $RESERVE -s 10.1.0.1 -A \
-		-w 2500 -i g "$@" "$V4" "$PORT" >"$TMP/gold"
+		-w 20000 -i g "$@" "$V4" "$PORT" >"$TMP/gold"
 }
 
 full_to() {
@@ -81,7 +100,7 @@ served() {
 
 # withheld_all: the late, and hardly anybody else
 withheld_all() {
-	wait_for 10 counter_from bulk withheld $WAITING &&
+	wait_for 30 counter_from bulk withheld $WAITING &&
 		[ "$(counter bulk withheld)" -le $((BACKLOG / 4)) ] && return
 	note "withheld: $(counter bulk withheld), queued: $(queued)," \
 		"half open: $(half_open)"

@@ -18,7 +18,7 @@ set_sysctl "$SRV" net.ipv4.tcp_abort_on_overflow 1
 hold
 overfill
 check "stock kernel, abort_on_overflow: resets" \
-	wait_for 10 has "$TMP/late" '^(reset|failed)' $LATE
+	wait_for 30 has "$TMP/late" '^(reset|failed)' $LATE
 stop "$held" "${fillers[@]}"
 
 load_synq
@@ -27,7 +27,7 @@ hold
 manage
 overfill
 check "abort_on_overflow: the gate lets pass" \
-	wait_for 10 counter_is bulk gate_bypassed $WAITING
+	wait_for 30 counter_is bulk gate_bypassed $WAITING
 is "abort_on_overflow: nothing is withheld" "$(counter bulk withheld)" 0
 touch "$TMP/go"
 is "abort_on_overflow: all are served" "$(served answered)" $((LATE + BULK))

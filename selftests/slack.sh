@@ -46,7 +46,7 @@ accept_all "$TMP/go" $CROWD
 # As many once more, some of whom come late.
 BULK=$((CROWD - LATE))
 overfill
-must_come 10 counter_from bulk withheld 3
+must_come 30 counter_from bulk withheld 3
 accept_all "$TMP/go.1" $((2 * CROWD))
 is "who had to wait is served" "$(counter bulk withheld_completed)" \
 	"$(counter bulk withheld)"
