@@ -90,7 +90,7 @@ served() {
 served 4
 served 6
 adds_up "served"
-check "all are promoted and placed" wait_for 5 counter_is bulk placed $((2 * N))
+check "all are promoted and placed" wait_for 30 counter_is bulk placed $((2 * N))
 sq why 10.3.0.3 >"$TMP/why"
 check "why: knows of it" has "$TMP/why" 'excess-cookie: over rate 1/second$'
 sq why -j 10.3.0.3 >"$TMP/why"
@@ -142,8 +142,8 @@ before=$(counter bulk excess_cookie)
 "$PEER" segment -N "$CLI" -n 10 -s 10.3.0.200 $V4 $PORT >/dev/null
 is "where there is no room there is no cookie" \
 	$(($(counter bulk excess_cookie) - before)) 0
-client "$TMP/gold" -n 5 -c 5 -s 10.1.0.1 -A -w 5000 $V4 $PORT
-must_come 10 has "$TMP/gold" ^done
+client "$TMP/gold" -n 5 -c 5 -s 10.1.0.1 -A -w 30000 $V4 $PORT
+must_come 40 has "$TMP/gold" ^done
 is "and there is room for gold" "$(field "$TMP/gold" acked)" 5
 adds_up "gate"
 stop "$small"

@@ -64,7 +64,7 @@ load_synq
 three_classes | apply
 background "$TMP/behind" "$PEER" server -N "$BEHIND" -m none $PORT
 must_come 10 is_up "$TMP/behind"
-"$PEER" client -N "$CLI" -n 10 -A -w 5000 -s 10.1.0.1 192.0.2.3 $PORT >"$TMP/through"
+"$PEER" client -N "$CLI" -n 10 -A -w 30000 -s 10.1.0.1 192.0.2.3 $PORT >"$TMP/through"
 is "bridged to another host: all get in" "$(field "$TMP/through" acked)" 10
 is "and are not judged" "$(totals seen)" 0
 stop "$LAST"

@@ -78,7 +78,7 @@ check "and closed" wait_for 10 account_is "0 0 $((2 * FULL)) $FULL"
 server "$TMP/server" $PORT
 manage
 "$PEER" client -N "$CLI" -n 20 -c 20 -s 10.1.0.1 -S 20 -w 20000 $V4 $PORT >"$TMP/c"
-sleep 2	# to ask would be to bring the account up to date
+sleep 3	# to ask would be to bring the account up to date
 stop "$LAST"
 must_come 10 sockets_are 0
 is "accepted long before: not closed" "$(account)" "20 0 $((2 * FULL)) $FULL"

@@ -15,7 +15,7 @@ plan 11
 # connect_some PORT: true if some were answered; RDS may reset them at once, and on a
 # busy machine not look at all of them
 connect_some() {
-	"$PEER" client -N "$CLI" -n 5 -q -A -w 5000 -s 10.1.0.1 $V4 "$1" \
+	"$PEER" client -N "$CLI" -n 5 -q -A -w 30000 -s 10.1.0.1 $V4 "$1" \
 		>"$TMP/some"
 	grep -qE '^(connected|failed .* Connection reset)' "$TMP/some"
 }

@@ -71,7 +71,7 @@ server "$TMP/local" $PORT
 manage
 for dial in 80 $PORT; do
 	before=$(counter local seen)
-	"$PEER" client -N "$SRV" -n 10 -w 5000 127.0.0.1 "$dial" >"$TMP/own"
+	"$PEER" client -N "$SRV" -n 10 -w 30000 127.0.0.1 "$dial" >"$TMP/own"
 	is "the host's own, to port $dial: answered" "$(field "$TMP/own" answered)" 10
 	is "the host's own, to port $dial: judged once" \
 		$(($(counter local seen) - before)) 10

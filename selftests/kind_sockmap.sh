@@ -90,7 +90,7 @@ done >"$TMP/expected"
 check "verdict below synq: class, then arrival" cmp "$TMP/got" "$TMP/expected"
 check "verdict below synq: unloads" rmmod synq
 detach
-"$PEER" client -N "$CLI" -q -w 5000 -s 10.1.0.1 $V4 $PORT >"$TMP/then"
+"$PEER" client -N "$CLI" -q -w 30000 -s 10.1.0.1 $V4 $PORT >"$TMP/then"
 is "and the listener goes on" "$(field "$TMP/then" closed)" 1
 stop "$held"
 

@@ -47,10 +47,10 @@ round() {
 	held=$LAST
 	manage
 	clients bulk $(($3 + 2)) 10.3.0.1
-	check "$name: bulk gets $3" wait_for 5 queue_is "$3"
+	check "$name: bulk gets $3" wait_for 30 queue_is "$3"
 	check "$name: and not more" stays "$3"
 	clients gold $(($4 - $3)) 10.1.0.1
-	check "$name: gold gets the rest" wait_for 5 queue_is "$4"
+	check "$name: gold gets the rest" wait_for 30 queue_is "$4"
 }
 
 end_round() {
@@ -62,7 +62,7 @@ server "$TMP/server" -b 1 -m none $PORT
 held=$LAST
 fillers=()
 clients bulk 8 10.3.0.1
-check "stock kernel: backlog 1 holds 2" wait_for 5 queue_is 2
+check "stock kernel: backlog 1 holds 2" wait_for 30 queue_is 2
 stop "$held" "${fillers[@]}"
 
 load_synq
@@ -76,7 +76,7 @@ round 4 75 1 5
 end_round
 round 8 25 5 9
 touch "$TMP/go"
-check "all are served" wait_for 40 has "$TMP/server" ^accept 11
+check "all are served" wait_for 100 has "$TMP/server" ^accept 11
 end_round
 
 # --- served at all, with the shortest queue and a server that accepts ---
@@ -87,8 +87,8 @@ manage
 clients bulk 20 10.3.0.1 -c 1 -p 20000
 clients gold 20 10.1.0.1 -c 1 -p 20000
 check "backlog 0: gold is served" \
-	wait_for 40 has "$TMP/server" '^accept 10[.]1[.].* gold' 20
+	wait_for 100 has "$TMP/server" '^accept 10[.]1[.].* gold' 20
 check "backlog 0: bulk is served" \
-	wait_for 40 has "$TMP/server" '^accept 10[.]3[.].* bulk' 20
+	wait_for 100 has "$TMP/server" '^accept 10[.]3[.].* bulk' 20
 check "backlog 0: nobody was reset" test \
 	"$(lines "$TMP/gold" '^(reset|failed)')" = 0

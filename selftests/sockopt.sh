@@ -168,7 +168,7 @@ must_come 10 has "$TMP/option" ^listening
 manage
 some fd00:3::1 $V6
 some fd00:1::1 $V6
-must_come 5 queue_is 6
+must_come 30 queue_is 6
 touch "$TMP/go"
 must_come 10 has "$TMP/option" ^accept 6
 is "queued before: in the order chosen" \

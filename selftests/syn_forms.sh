@@ -28,6 +28,14 @@ judged() {
 	is "$where: $name" $(($(seen) - before)) "$want"
 }
 
+seen_from() {
+	[ "$(seen)" -ge "$1" ]
+}
+
+has_time_wait() {
+	[ -n "$(srv ss -Htn state time-wait 'sport = :8081')" ]
+}
+
 syn_came_again() {
 	[ "$(mib TcpExt.TCPSynRetrans "$CLI")" -gt 0 ]
 }
@@ -133,12 +141,12 @@ is "repeated while half open: judged once" $(($(seen) - before)) 1
 if command -v tc >/dev/null &&
    srv tc qdisc add dev veth0 root netem loss 100%; then
 	before=$(seen)
-	client "$TMP/c" -A -s 10.4.0.1 -w 9000 $V4 $PORT
-	must_come 5 test "$(seen)" -gt "$before"
-	check "repeated by the client" wait_for 10 syn_came_again
+	client "$TMP/c" -A -s 10.4.0.1 -w 60000 $V4 $PORT
+	must_come 30 seen_from $((before + 1))
+	check "repeated by the client" wait_for 30 syn_came_again
 	is "and judged once" $(($(seen) - before)) 1
 	srv tc qdisc del dev veth0 root
-	check "and connects" wait_for 10 has "$TMP/c" ^acked
+	check "and connects" wait_for 40 has "$TMP/c" ^acked
 else
 	for _ in 1 2 3; do
 		skip "repeated by the client" "no netem"
@@ -149,7 +157,7 @@ fi
 server "$TMP/closing" -r 0 8081
 sq listener add port 8081
 "$PEER" client -N "$CLI" -q -s 10.4.0.2 -P 5555 -w 3000 $V4 8081 >"$TMP/c1"
-must_come 5 test -n "$(srv ss -Htn state time-wait 'sport = :8081')"
+must_come 30 has_time_wait
 before=$(counter default seen 8081)
 "$PEER" client -N "$CLI" -q -s 10.4.0.2 -P 5555 -w 3000 $V4 8081 >"$TMP/c2"
 is "into TIME_WAIT: connects" "$(field "$TMP/c2" connected)" 1

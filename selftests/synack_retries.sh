@@ -23,13 +23,13 @@ conf() {
 	EOT
 }
 
-# SYN-ACKs are sent at 0, 1, 3 and 7 s: one SYN each by IPv4 and IPv6, from sources
+# SYN-ACKs are sent at 0, 1 and 3 s: one SYN each by IPv4 and IPv6, from sources
 # that nobody has, and what is answered to them
 on_the_wire() {
 	next=$((next + 1))
-	"$PEER" segment -N "$CLI" -p $next -s fd00:f::1 -w 8500 $V6 $PORT \
+	"$PEER" segment -N "$CLI" -p $next -s fd00:f::1 -w 6000 $V6 $PORT \
 		>"$TMP/six" &
-	"$PEER" segment -N "$CLI" -p $next -s 10.200.0.1 -w 8500 $V4 $PORT \
+	"$PEER" segment -N "$CLI" -p $next -s 10.200.0.1 -w 6000 $V4 $PORT \
 		>"$TMP/four"
 	wait $!
 	is "$1" "$(sed -n 's/^answers //p' "$TMP/four" "$TMP/six" | tr '\n' ' ')" \
@@ -49,33 +49,33 @@ shows() {
 accepted() {
 	local from
 	from=$(lines "$TMP/server" ^child)
-	client "$TMP/c" -n 3 -c 3 -A -s 10.1.0.1 -w 5000 $V4 $PORT
+	client "$TMP/c" -n 3 -c 3 -A -s 10.1.0.1 -w 30000 $V4 $PORT
 	must_come 10 has "$TMP/server" ^child $((from + 3))
 	is "$1" "$(sed -n 's/^child //p' "$TMP/server" | tail -n 3 | tr '\n' ' ')" \
 		"$2 $2 $2 "
 }
 
-set_sysctl "$SRV" net.ipv4.tcp_synack_retries 3
+set_sysctl "$SRV" net.ipv4.tcp_synack_retries 2
 set_sysctl "$SRV" net.ipv4.tcp_syn_retries $NONE
 next=2000
 
 # --- on the wire ---
 server "$TMP/server" -a :: -m syncnt $PORT
-on_the_wire "stock kernel: SYN-ACKs" 4
+on_the_wire "stock kernel: SYN-ACKs" 3
 load_synq
 conf synack-retries 1
 manage
 on_the_wire "one retry: SYN-ACKs" 2
-background "$TMP/seen" "$PEER" segment -N "$CLI" -p 4000 -s 10.200.0.2 -w 8500 \
-	$V4 $PORT
 sq listener set port $PORT synack-retries none
-must_come 5 has "$TMP/seen" ^answer
-sq listener set port $PORT synack-retries 2
-must_come 15 has "$TMP/seen" ^answers
+background "$TMP/seen" "$PEER" segment -N "$CLI" -p 4000 -s 10.200.0.2 -w 6000 \
+	$V4 $PORT
+must_come 30 has "$TMP/seen" ^answer
+sq listener set port $PORT synack-retries 1
+must_come 30 has "$TMP/seen" ^answers
 is "set while a request is half open: SYN-ACKs" \
-	"$(sed -n 's/^answers //p' "$TMP/seen")" 3
+	"$(sed -n 's/^answers //p' "$TMP/seen")" 2
 unload_synq
-on_the_wire "unloaded: SYN-ACKs" 4
+on_the_wire "unloaded: SYN-ACKs" 3
 
 # --- each way there and back ---
 shows "stock kernel" $NONE

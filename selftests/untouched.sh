@@ -35,7 +35,7 @@ sum_seen() {
 
 # many NAME TO PORT FROM: forty at once all get in, in order
 many() {
-	"$PEER" client -N "$CLI" -n 40 -c 40 -A -w 5000 -s "$4" -S 40 \
+	"$PEER" client -N "$CLI" -n 40 -c 40 -A -w 30000 -s "$4" -S 40 \
 		"$2" "$3" >"$TMP/many"
 	is "$1" "$(field "$TMP/many" acked)" 40
 }
