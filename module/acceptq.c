@@ -69,6 +69,7 @@
 #include <linux/string.h>
 #include <net/inet_connection_sock.h>
 #include <net/request_sock.h>
+#include <net/tcp.h>
 #include "acceptq.h"
 #include "classify.h"
 #include "tag.h"
@@ -109,6 +110,26 @@ static u32 rank_of(const struct synq_acceptq *queue, u32 low)
 static bool is_before(u32 rank, u32 other)
 {
 	return (s32)(rank - other) < 0;
+}
+
+/*
+ * Is it the queue that was left at the last look?  shutdown(2) resets all that are in
+ * it, and the same socket may listen again before anybody looks; but
+ * tcp_disconnect() leaves another write_seq behind, which nothing else changes while
+ * a socket listens.  Returns false if it does not listen.
+ */
+static bool look(const struct run *run, const struct sock *sk)
+{
+	bool listens = inet_sk_state_load(sk) == TCP_LISTEN;
+	u32 write_seq = READ_ONCE(tcp_sk(sk)->write_seq);
+	struct synq_acceptq *queue = run->queue;
+
+	if (!listens || queue->write_seq != write_seq) {
+		synq_acceptq_forget(queue, run->port, SYNQ_COUNT_CLOSED);
+		queue->length = 0;
+		queue->write_seq = write_seq;
+	}
+	return listens;
 }
 
 static struct request_sock *first_unplaced(const struct run *run)
@@ -450,7 +471,7 @@ bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
 	s64 placed;
 
 	spin_lock_bh(&run.q->rskq_lock);
-	if (inet_sk_state_load(sk) != TCP_LISTEN)
+	if (!look(&run, sk))
 		goto out;
 	run.now_ns = ktime_get_ns();	/* one run after the other */
 	void_tails(&run);
@@ -489,7 +510,7 @@ bool synq_acceptq_settle(struct sock *sk, struct synq_acceptq *queue,
 	};
 
 	spin_lock_bh(&run.q->rskq_lock);
-	if (inet_sk_state_load(sk) == TCP_LISTEN) {
+	if (look(&run, sk)) {
 		run.now_ns = ktime_get_ns();
 		void_tails(&run);
 		settle(&run, sk);

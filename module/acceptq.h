@@ -64,6 +64,7 @@ struct synq_member {
  * struct synq_acceptq - what synq remembers of one accept queue
  * @drain: how fast it is emptied
  * @length: of the queue after the last run; 0: that did not place all
+ * @write_seq: of the listener at the last look
  * @id: marks the requests placed under @generation; 0: none yet
  * @generation: of the snapshot that @id belongs to
  * @order: enum synq_order in force
@@ -78,6 +79,7 @@ struct synq_member {
 struct synq_acceptq {
 	struct synq_drain drain;
 	u32 length;
+	u32 write_seq;
 
 	/* of one generation */
 	u32 id;

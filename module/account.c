@@ -372,5 +372,8 @@ void synq_acceptq_forget(struct synq_acceptq *queue, struct synq_port *port,
 			synq_count_add(port, member->slot, counter,
 				       member->queued);
 		WRITE_ONCE(member->queued, 0);
+		member->shared = 0;
+		member->sample = 0;
+		WRITE_ONCE(queue->lane[p].queued, 0);
 	}
 }

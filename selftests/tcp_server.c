@@ -18,7 +18,8 @@
  *		each connection has that it accepts and closes: "child N".
  *
  * -L N: calls listen(2) again with that backlog when the file of -H with .listen
- * behind it exists, and prints "listening again"; -L N,M: once more, with .listen2.
+ * behind it exists, and prints "listening again"; -L N,M: once more, with .listen2;
+ * -Z: each time after shutdown(2).
  * -X: another process gets the socket and serves.  -S: an SMC socket.  -I: bound to
  * a device.  -T: IP_TRANSPARENT.  -O LEVEL,OPTION,VALUE: a socket option by its number,
  * up to 4 times.
@@ -68,6 +69,7 @@ static struct {
 	bool mptcp;
 	bool passed;
 	bool reuseport;
+	bool shut;
 	bool smc;
 	bool transparent;
 	bool v6only;
@@ -200,6 +202,8 @@ static void listen_again(int listener, int time, const char *suffix)
 	snprintf(file, sizeof(file), "%s.listen%s", opt.hold, suffix);
 	if (!exists(file))
 		return;
+	if (opt.shut && shutdown(listener, SHUT_RD))
+		die("shutdown: %s", strerror(errno));
 	if (listen(listener, opt.again[time]))
 		die("listen: %s", strerror(errno));
 	opt.again[time] = -1;
@@ -399,7 +403,7 @@ static void parse(int argc, char **argv)
 	int c;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((c = getopt(argc, argv, "N:a:b:m:H:C:E:B:D:F:G:I:L:O:j:k:n:r:t:MRSTVX")) != -1) {
+	while ((c = getopt(argc, argv, "N:a:b:m:H:C:E:B:D:F:G:I:L:O:j:k:n:r:t:MRSTVXZ")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 'a': address_parse(&opt.address, optarg); break;
@@ -426,6 +430,7 @@ static void parse(int argc, char **argv)
 		case 'T': opt.transparent = true; break;
 		case 'V': opt.v6only = true; break;
 		case 'X': opt.passed = true; break;
+		case 'Z': opt.shut = true; break;
 		default: die("server: a wrong option");
 		}
 	}

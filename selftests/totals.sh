@@ -4,14 +4,14 @@
 # Two listeners, one of them with three sockets: a reuseport group of two and one for
 # IPv6.  The counters of a listener are the sum over its sockets, those of a class
 # the sum over its listeners; what was placed has been accepted, is queued, or was
-# closed with its socket.
+# closed with its socket, also with one that was shut down and listens again.
 #
 # Would miss its mark if: a socket were not counted, or counted at another listener,
-# or what a closed socket had were lost or taken for another's.
+# or what a closed socket had were lost or taken for another's, or for accepted.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
-plan 9
+plan 13
 
 OTHER=8081
 
@@ -153,3 +153,35 @@ rows accepted >"$TMP/got"
 check "accepted: what the servers say" cmp "$TMP/got" "$TMP/wanted"
 check "every account closes" accounts_close
 check "of all listeners: the sums, in the end" totals_add_up
+
+# --- a socket that is shut down and listens again: its clients are reset ---
+stop "${pids[@]}"
+unload_synq
+load_synq
+three_classes | sed 's/^class add gold .*/& cap 10%/' | apply
+server "$TMP/server5" -b 40 -m none -H "$TMP/shut" -L 40,40 -Z $PORT
+manage
+
+# some_come ID: four of gold, which is all it may have
+some_come() {
+	client "$TMP/client.$1" -n 4 -c 4 -A -s 10.1.0.1 -i "$1" -w 60000 $V4 $PORT
+	must_come 30 has "$TMP/client.$1" "^all acked"
+}
+
+# became: of gold
+became() {
+	rows placed accepted queued closed | sed -n 's/.* gold //p'
+}
+
+# Nobody looks in between: the next of the clients find it listening again.
+some_come d
+is "four are queued" "$(became)" "4 0 4 0"
+touch "$TMP/shut.listen"
+must_come 10 has "$TMP/server5" "^listening again"
+is "shut down: they are closed" "$(became)" "4 0 0 4"
+some_come e
+is "and give way to others" "$(became)" "8 0 4 4"
+touch "$TMP/shut.listen2"
+must_come 10 has "$TMP/server5" "^listening again" 2
+some_come f
+is "not known to be shut down before others come" "$(became)" "12 0 4 8"
