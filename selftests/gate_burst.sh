@@ -51,7 +51,7 @@ round() {
 	client "$TMP/bulk" -n $BULK -c $BULK -s 10.3.0.1 -S 200 -w 30000 \
 		$V4 $PORT
 	filler=$LAST
-	must_come 30 counter_from bulk promoted 5
+	must_come 30 counter_from bulk promoted 3
 	"$PEER" client -N "$CLI" -n 8 -c 8 -s 10.1.0.1 -A -w 10000 \
 		$V4 $PORT >"$TMP/gold"
 	is "$name: the preferred get in" "$(field "$TMP/gold" acked)" 8

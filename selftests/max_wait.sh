@@ -70,7 +70,9 @@ note "lengths: $(percentile 0) $(percentile 10) $(percentile 50) $(percentile 90
 	"$(percentile 100)"
 within "overload: the queue is as long as the server can do in ${WAIT} ms" \
 	"$(percentile 50)" 3 16
-within "it is hardly ever longer" "$(percentile 90)" 3 24
+# Where the server stood still the queue is empty for a moment afterwards, and then
+# takes a second's worth.
+within "it is hardly ever longer" "$(percentile 90)" 3 48
 within "nor empty" "$(percentile 10)" 1 24
 check "the first class is served" wait_for 20 has "$TMP/gold" ^answered 20
 is "and never refused" "$(counter gold wait_refused)" 0
@@ -81,8 +83,8 @@ is "nobody is withheld" "$(counter bulk withheld)" 0
 stop "$bulk"
 must_come 20 queue_is 0
 before=$(counter bulk wait_refused)
-crowd small 15 10.3.1.1
-check "a burst of 375 ms is served" wait_for 30 has "$TMP/small" ^answered 15
+crowd small 12 10.3.1.1
+check "a burst of 300 ms is served" wait_for 30 has "$TMP/small" ^answered 12
 is "none of it is refused" "$(counter bulk wait_refused)" "$before"
 must_come 20 queue_is 0
 crowd large 70 10.3.2.1
