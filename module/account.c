@@ -27,7 +27,7 @@
  * Of each class the wait of one request at a time is measured, from its placing
  * until it is known to have left: at the next run, so that it may seem longer
  * than it was by the time between two connections, or by the second after which
- * listener.c looks.
+ * settle.c looks.
  *
  * Whatever becomes of a placed request is counted once: placed = accepted +
  * closed + replaced + queued, always.

@@ -58,6 +58,7 @@
 #include "listener.h"
 #include "ops.h"
 #include "record.h"
+#include "settle.h"
 
 static DEFINE_MUTEX(attach_mutex);	/* protects the copies of ops, and: */
 static void (*family_destruct[2])(struct sock *sk);	/* IPv4, IPv6 */
@@ -82,29 +83,6 @@ static void unpin(struct synq_record *record)
 }
 
 /*
- * Nothing tells us that a connection was accepted, nor that a listener was closed:
- * as long as some are queued, look every second, so that only of the last one
- * before a listener was closed it is unknown who was accepted.
- *
- * If the work is pending it has yet to take the rskq_lock that our caller has
- * released, and so will see what was placed.
- */
-static void settle_later(struct synq_net *sn)
-{
-	if (!delayed_work_pending(&sn->settle_work))
-		schedule_delayed_work(&sn->settle_work, HZ);
-}
-
-static void settle(struct work_struct *work)
-{
-	struct synq_net *sn = container_of(to_delayed_work(work),
-					   struct synq_net, settle_work);
-
-	if (!synq_record_settle(sn))
-		settle_later(sn);
-}
-
-/*
  * Called for a listener after every append to its accept queue; for a socket
  * that listened once, too, and then only chains.
  */
@@ -120,7 +98,7 @@ static void synq_data_ready(struct sock *sk)
 		conf = synq_record_conf(record);
 		if (conf) {
 			synq_record_place(record, conf);
-			settle_later(record->sn);
+			synq_settle_later(record->sn);
 		}
 		if (READ_ONCE(sk->sk_data_ready) != synq_data_ready &&
 		    !READ_ONCE(record->leaving))
@@ -374,7 +352,7 @@ static void attach(struct work_struct *work)
 		synq_record_managed(record[i]);
 	}
 	mutex_unlock(&attach_mutex);
-	settle_later(sn);
+	synq_settle_later(sn);
 	for (i = 0; i < n; i++)
 		sock_put(sk[i]);
 }
@@ -536,7 +514,7 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 		       sort_some(change->sn, change->conf))
 			cond_resched();
 		if (change->conf)
-			settle_later(change->sn);
+			synq_settle_later(change->sn);
 		break;
 	case SYNQ_CONF_SWITCHED:
 		set_all_retries(change->sn);
@@ -556,18 +534,13 @@ static struct notifier_block conf_nb = { .notifier_call = on_conf };
 void synq_listener_net_init(struct synq_net *sn)
 {
 	INIT_WORK(&sn->attach_work, attach);
-	INIT_DELAYED_WORK(&sn->settle_work, settle);
+	synq_settle_net_init(sn);
 }
 
 /**
  * synq_listener_net_exit() - a network namespace goes away
  * @sn: its state; no hook runs any more and the configuration is gone, so
  *	that the worker attaches to nothing, and nobody asks for the account
- *
- * Nobody arms settle_work once it is cancelled.  Its work and attach_work cannot,
- * the one being cancelled and the other cancelled before; on_conf() and
- * synq_data_ready() do so for a configuration only, and between taking the last one
- * away (pre_exit) and this function the kernel waits for a grace period.
  *
  * Context: process
  */
@@ -577,7 +550,7 @@ void synq_listener_net_exit(struct synq_net *sn)
 	unsigned int n;
 
 	cancel_work_sync(&sn->attach_work);
-	cancel_delayed_work_sync(&sn->settle_work);
+	synq_settle_net_exit(sn);
 	n = synq_record_wanted(sn, sk);
 	while (n--)
 		sock_put(sk[n]);
