@@ -62,8 +62,8 @@ for family in 4 6; do
 	like_closed "IPv$family, with options" -o mss=1460,sack,ts=1000,ws=7
 	like_closed "IPv$family, ECN and TOS" -f SEC -t 0x48
 done
-like_closed "IPv6, behind extension headers" -x
-like_closed "IPv6, in a fragment that is whole" -x -V
+like_closed "IPv6, behind extension headers" -X d
+like_closed "IPv6, in a fragment that is whole" -X df
 
 # --- a client ---
 # gives_up FAMILY

@@ -52,9 +52,9 @@ forms() {
 	judged 0 "SYN and FIN is none" -f SF "${four[@]}"
 	judged 1 "IPv6 SYN" -f S "${six[@]}"
 	judged 1 "IPv6 SYN with data" -d 400 "${six[@]}"
-	judged 1 "behind destination options" -x "${six[@]}"
-	judged 1 "behind the fragment header of a whole packet" -V "${six[@]}"
-	judged 1 "behind both" -x -V "${six[@]}"
+	judged 1 "behind destination options" -X d "${six[@]}"
+	judged 1 "behind the fragment header of a whole packet" -X f "${six[@]}"
+	judged 1 "behind both" -X df "${six[@]}"
 }
 
 # --- in fragments ---
@@ -125,9 +125,9 @@ limited "IPv4, the header in the first fragment" -F 3 -d 100 "${four[@]}"
 limited "IPv4, the header in three fragments" -F 1 -d 100 "${four[@]}"
 limited "IPv6 SYN" "${six[@]}"
 limited "IPv6 SYN with data" -d 400 "${six[@]}"
-limited "IPv6, behind destination options" -x "${six[@]}"
-limited "IPv6, behind a fragment header" -V "${six[@]}"
-limited "IPv6, behind both" -x -V "${six[@]}"
+limited "IPv6, behind destination options" -X d "${six[@]}"
+limited "IPv6, behind a fragment header" -X f "${six[@]}"
+limited "IPv6, behind both" -X df "${six[@]}"
 
 three_classes | apply
 class=default

@@ -35,10 +35,25 @@
 
 #include "tcp_peer.h"
 
+#define FAST_OPEN	34	/* kind of the option, RFC 7413 */
+
 /*
  * Options from a list such as "mss=1460,sack,ts=1000,ws=7,join", with NOPs to make
- * it whole words; returns their length.
+ * it whole words; returns their length.  "fo" asks for a Fast Open cookie, "fo=HEX"
+ * has one, and "hex=HEX" is any bytes.
  */
+static uint8_t *add_hex(uint8_t *to, const char *text)
+{
+	unsigned int byte;
+
+	for (; text && sscanf(text, "%2x", &byte) == 1; text += 2) {
+		*to++ = byte;
+		if (!text[1])
+			break;
+	}
+	return to;
+}
+
 size_t options_make(uint8_t *to, const char *list)
 {
 	char *copy = strdup(list), *rest = copy, *word;
@@ -50,7 +65,7 @@ size_t options_make(uint8_t *to, const char *list)
 
 		if (value)
 			*value = '\0';
-		if (at - to > 28) {
+		if (at - to + (value ? strlen(value + 1) / 2 : 0) > 40) {
 			die("%s: too many options", list);
 		} else if (!strcmp(word, "mss")) {
 			uint8_t mss[] = { TCPOPT_MAXSEG, 4, n >> 8, n };
@@ -77,6 +92,14 @@ size_t options_make(uint8_t *to, const char *list)
 
 			memcpy(at, join, sizeof(join));
 			at += sizeof(join);
+		} else if (!strcmp(word, "fo")) {
+			uint8_t *end = add_hex(at + 2, value ? value + 1 : NULL);
+
+			at[0] = FAST_OPEN;
+			at[1] = end - at;
+			at = end;
+		} else if (!strcmp(word, "hex")) {
+			at = add_hex(at, value + 1);
 		} else if (*word) {
 			die("%s: not an option", word);
 		}
@@ -84,6 +107,8 @@ size_t options_make(uint8_t *to, const char *list)
 	free(copy);
 	while ((at - to) % 4)
 		*at++ = TCPOPT_NOP;
+	if (at - to > 40)
+		die("%s: too many options", list);
 	return at - to;
 }
 
@@ -129,6 +154,12 @@ static void print_options(const uint8_t *at, const uint8_t *end)
 			printf("ts");
 			tsval = word_at(at + 2);
 			tsecr = word_at(at + 6);
+		} else if (*at == FAST_OPEN) {
+			size_t i;
+
+			printf("fo:");
+			for (i = 2; i < len; i++)
+				printf("%02x", at[i]);
 		} else {
 			printf("%u", *at);
 		}

@@ -3,12 +3,21 @@
  * tcp_peer segment [OPTION...] ADDRESS PORT: -n bare TCP segments through a raw
  * socket, from -S addresses from -s on, with the flags of -f (letters of
  * FSRPAUEC; default S), -d bytes of data and source ports from -p on.  -r N sends
- * N in a second, the default as fast as possible.  IPv4 and IPv6; -x puts a
- * destination options header before TCP, -V the fragment header of a packet that
- * is whole (both IPv6); -F N splits what is behind the IPv4 header into fragments of
- * 8 * N bytes.  -o LIST has other options than an MSS (see tcp_answer.c), -t TOS and
- * -T TTL say what the IP header has, -W leaves a wrong checksum, and -w MS prints
- * what is answered until MS after the last.
+ * N in a second, the default as fast as possible; -E FILE goes on after them until
+ * FILE exists.  IPv4 and IPv6.  -o LIST has other options than an MSS (see
+ * tcp_answer.c), -t TOS and -T TTL say what the IP header has, and -w MS prints what
+ * is answered until MS after the last.
+ *
+ * -X LIST puts extension headers before TCP (IPv6): d destination options, h
+ * hop-by-hop options, r routing, f the fragment header of a packet that is whole,
+ * l options that are longer than the packet, u one that nobody knows, n "no next
+ * header".  -F N splits what is behind the IP header into fragments of 8 * N bytes;
+ * each begins -Y N times 8 bytes before the end of the last, and -M leaves out the
+ * last.
+ *
+ * Malformed: -W has a wrong checksum, -D N says that the TCP header has N words, -c N
+ * cuts the segment to N bytes, -Z changes some bytes of the TCP header, others each
+ * time, but not its ports, and the checksum is right.
  *
  * -B MTU sends no segments but ICMPv6 messages that packets
  * to these sources are bigger than MTU.
@@ -28,7 +37,8 @@
 
 #include "tcp_peer.h"
 
-#define DATA_MAX	1000
+#define DATA_MAX	1400
+#define PACKET_MAX	(DATA_MAX + 600)
 
 static struct {
 	struct address from;
@@ -41,15 +51,20 @@ static struct {
 	int data;
 	int too_big;
 	int piece;
+	int overlap;
+	int doff;
+	int cut;
 	int tos;
 	int ttl;
 	int wait;
 	const char *options;
-	bool extension;
-	bool fragment;
+	const char *chain;
+	const char *end;
+	bool no_last;
+	bool mutate;
 	bool wrong;
 } opt = { .step = 1, .number = 1, .flags = TH_SYN, .port = 20000, .ttl = 64,
-	  .options = "mss=1460" };
+	  .options = "mss=1460", .chain = "", .doff = -1, .cut = PACKET_MAX };
 
 /* With the pseudo header. */
 static uint16_t sum_of(const struct address *from, int protocol,
@@ -67,9 +82,24 @@ static uint16_t sum_of(const struct address *from, int protocol,
 	return htons(~sum_fold(sum_add(sum, bytes, len)) & 0xffff);
 }
 
+/* Up to four bytes behind the ports become others; the same for the same @n. */
+static void mutate(uint8_t *tcp, size_t len, uint32_t n)
+{
+	uint64_t random = mix(n + 1);
+	int i;
+
+	for (i = random & 3; i >= 0; i--) {
+		random = mix(random);
+		tcp[4 + random % (len - 4)] = random >> 32;
+	}
+	tcp[16] = 0;
+	tcp[17] = 0;
+}
+
 /* A header, with options on a SYN; returns its length with the data. */
 static size_t make_tcp(uint8_t *to, const struct address *from, uint32_t n)
 {
+	const uint32_t number = n;
 	size_t len = 20;
 	uint16_t sum;
 
@@ -83,11 +113,15 @@ static size_t make_tcp(uint8_t *to, const struct address *from, uint32_t n)
 	memcpy(to + 4, &n, 4);
 	if (opt.flags & TH_ACK)
 		memcpy(to + 8, &n, 4);
-	to[12] = len / 4 << 4;
+	to[12] = (opt.doff >= 0 ? opt.doff : (int)len / 4) << 4;
 	to[13] = opt.flags;
 	to[14] = 0xff;
+	if (opt.mutate)
+		mutate(to, len, number);
 	memset(to + len, 'x', opt.data);
 	len += opt.data;
+	if (len > (size_t)opt.cut)
+		return opt.cut;
 	sum = sum_of(from, IPPROTO_TCP, to, len) ^ opt.wrong;
 	memcpy(to + 16, &sum, 2);
 	return len;
@@ -139,29 +173,53 @@ static size_t make4(uint8_t *to, const struct address *from, uint32_t n)
 	return len;
 }
 
+/* An extension header; returns its type, @to its length. */
+static uint8_t make_extension(uint8_t *to, char what, size_t *len)
+{
+	static const uint8_t padding[8] = { 0, 0, 1, 4 };
+
+	memcpy(to, padding, sizeof(padding));
+	*len = sizeof(padding);
+	switch (what) {
+	case 'd':
+		return IPPROTO_DSTOPTS;
+	case 'h':
+		return IPPROTO_HOPOPTS;
+	case 'l':
+		to[1] = 255;
+		return IPPROTO_DSTOPTS;
+	case 'r':
+		memset(to, 0, sizeof(padding));
+		return IPPROTO_ROUTING;
+	case 'f':
+		memset(to, 0, sizeof(padding));
+		return IPPROTO_FRAGMENT;
+	case 'u':
+		return 253;	/* for experiments, RFC 3692 */
+	case 'n':
+		*len = 0;
+		return IPPROTO_NONE;
+	}
+	die("%c: not an extension header", what);
+}
+
 static size_t make6(uint8_t *to, const struct address *from, uint32_t n)
 {
 	struct ip6_hdr ip = {
 		.ip6_hlim = opt.ttl,
 		.ip6_src = from->in6.sin6_addr, .ip6_dst = opt.to.in6.sin6_addr,
 	};
-	size_t at = sizeof(ip);
+	size_t at = sizeof(ip), len;
 	uint8_t *next = &ip.ip6_nxt;
+	const char *what;
 
 	ip.ip6_flow = htonl(0x60000000 | opt.tos << 20);
-	if (opt.extension) {
-		*next = IPPROTO_DSTOPTS;
+	for (what = opt.chain; *what; what++, at += len) {
+		*next = make_extension(to + at, *what, &len);
 		next = to + at;
-		memcpy(to + at, "\0\0\1\4\0\0\0\0", 8);	/* padding */
-		at += 8;
 	}
-	if (opt.fragment) {
-		*next = IPPROTO_FRAGMENT;
-		next = to + at;
-		memset(to + at, 0, 8);
-		at += 8;
-	}
-	*next = opt.too_big ? IPPROTO_ICMPV6 : IPPROTO_TCP;
+	if (!strchr(opt.chain, 'n'))
+		*next = opt.too_big ? IPPROTO_ICMPV6 : IPPROTO_TCP;
 	at += opt.too_big ? make_too_big(to + at, from) :
 			    make_tcp(to + at, from, n);
 	ip.ip6_plen = htons(at - sizeof(ip));
@@ -181,35 +239,70 @@ static void send_packet(int fd, const void *packet, size_t len)
 	}
 }
 
-static void send_pieces(int fd, const uint8_t *packet, size_t len, uint32_t n)
+/* A fragment: @size bytes from @at on of what is behind the IPv4 header. */
+static size_t make_piece4(uint8_t *to, const uint8_t *packet, size_t at,
+			  size_t size, bool more, uint32_t n)
 {
-	uint8_t piece[DATA_MAX + 200];
 	struct ip ip;
-	size_t at, size, most = opt.piece;
 
 	memcpy(&ip, packet, sizeof(ip));
 	ip.ip_id = htons(n + opt.port);
-	for (at = sizeof(ip); at < len; at += size) {
-		size = len - at < most ? len - at : most;
-		ip.ip_off = htons((at - sizeof(ip)) / 8 |
-				  (at + size < len ? IP_MF : 0));
-		ip.ip_len = htons(sizeof(ip) + size);
-		memcpy(piece, &ip, sizeof(ip));
-		memcpy(piece + sizeof(ip), packet + at, size);
-		send_packet(fd, piece, sizeof(ip) + size);
+	ip.ip_off = htons(at / 8 | (more ? IP_MF : 0));
+	ip.ip_len = htons(sizeof(ip) + size);
+	memcpy(to, &ip, sizeof(ip));
+	memcpy(to + sizeof(ip), packet + sizeof(ip) + at, size);
+	return sizeof(ip) + size;
+}
+
+static size_t make_piece6(uint8_t *to, const uint8_t *packet, size_t at,
+			  size_t size, bool more, uint32_t n)
+{
+	struct ip6_frag fragment = { .ip6f_ident = htonl(n + opt.port) };
+	struct ip6_hdr ip;
+	size_t len = sizeof(ip) + sizeof(fragment);
+
+	memcpy(&ip, packet, sizeof(ip));
+	fragment.ip6f_nxt = ip.ip6_nxt;
+	fragment.ip6f_offlg = htons(at | more);
+	ip.ip6_nxt = IPPROTO_FRAGMENT;
+	ip.ip6_plen = htons(sizeof(fragment) + size);
+	memcpy(to, &ip, sizeof(ip));
+	memcpy(to + sizeof(ip), &fragment, sizeof(fragment));
+	memcpy(to + len, packet + sizeof(ip) + at, size);
+	return len + size;
+}
+
+static void send_pieces(int fd, const uint8_t *packet, size_t len, uint32_t n)
+{
+	bool is_v6 = opt.to.sa.sa_family == AF_INET6;
+	size_t at, size, most = opt.piece;
+	uint8_t piece[PACKET_MAX + 8];
+
+	len -= is_v6 ? sizeof(struct ip6_hdr) : sizeof(struct ip);
+	for (at = 0; at < len; at += size - opt.overlap) {
+		bool more = len - at > most;
+
+		size = more ? most : len - at;
+		if (!more && opt.no_last)
+			break;
+		send_packet(fd, piece, is_v6 ?
+			    make_piece6(piece, packet, at, size, more, n) :
+			    make_piece4(piece, packet, at, size, more, n));
+		if (!more)
+			break;
 	}
 }
 
 static void send_one(int fd, uint32_t n)
 {
-	uint8_t packet[DATA_MAX + 200];
+	uint8_t packet[PACKET_MAX];
 	struct address from = opt.from;
 	size_t len;
 
 	address_step(&from, n % opt.step);
 	len = from.sa.sa_family == AF_INET ? make4(packet, &from, n) :
 					     make6(packet, &from, n);
-	if (opt.piece && from.sa.sa_family == AF_INET)
+	if (opt.piece)
 		send_pieces(fd, packet, len, n);
 	else
 		send_packet(fd, packet, len);
@@ -234,7 +327,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "N:s:S:n:r:f:p:d:o:t:T:w:B:F:xVW")) != -1) {
+	while ((c = getopt(argc, argv, "N:s:S:n:r:f:p:d:o:t:T:w:B:c:D:E:F:X:Y:MWZ")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 's': address_parse(&opt.from, optarg); break;
@@ -251,8 +344,13 @@ static void parse(int argc, char **argv)
 		case 'T': opt.ttl = number(optarg, 1, 255); break;
 		case 'w': opt.wait = number(optarg, 1, 1 << 20); break;
 		case 'W': opt.wrong = true; break;
-		case 'x': opt.extension = true; break;
-		case 'V': opt.fragment = true; break;
+		case 'c': opt.cut = number(optarg, 0, PACKET_MAX); break;
+		case 'D': opt.doff = number(optarg, 0, 15); break;
+		case 'E': opt.end = optarg; break;
+		case 'X': opt.chain = optarg; break;
+		case 'Y': opt.overlap = number(optarg, 0, 124) * 8; break;
+		case 'M': opt.no_last = true; break;
+		case 'Z': opt.mutate = true; break;
 		default: die("segment: a wrong option");
 		}
 	}
@@ -262,6 +360,8 @@ static void parse(int argc, char **argv)
 	address_set_port(&opt.to, number(argv[optind + 1], 1, 65535));
 	if (opt.from.sa.sa_family != opt.to.sa.sa_family)
 		die("segment: a source of the same family is missing");
+	if (strlen(opt.chain) > 16 || (opt.piece && opt.overlap >= opt.piece))
+		die("segment: too many extension headers, or too much overlap");
 }
 
 int segment_main(int argc, char **argv)
@@ -276,7 +376,7 @@ int segment_main(int argc, char **argv)
 	if (opt.wait)
 		answers = answers_open();
 	begun = now_ms();
-	while (n < opt.number) {
+	while (n < opt.number || (opt.end && !exists(opt.end))) {
 		if (opt.rate && (now_ms() - begun) * opt.rate / 1000 < n) {
 			pause_ms(1);
 			continue;
