@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+#
+# Floods of segments, for scripts that want to see that preferred clients are
+# served meanwhile, and that whatever came was counted; or that no more reach the
+# listener than the rate of their class.
+
+FLOOD=600		# at least so many,
+FLOOD_RATE=1500		# in a second
+PREFERRED=20
+
+# flood OPTION... ADDRESS: segments until "calm"
+flood() {
+	rm -f "$TMP/calm"
+	background "$TMP/flood" "$PEER" segment -N "$CLI" -n $FLOOD \
+		-r $FLOOD_RATE -E "$TMP/calm" "$@" "$PORT"
+}
+
+# calm: ends the flood; sets sent, how many came
+calm() {
+	touch "$TMP/calm"
+	must_come 60 has "$TMP/flood" ^sent
+	read -r _ sent _ <"$TMP/flood"
+}
+
+# preferred NAME [ADDRESS]: while there is a flood; one test
+preferred() {
+	local from=10.1.0.1 to=${2:-$V4}
+	case $to in *:*) from=fd00:1::1 ;; esac
+	"$PEER" client -N "$CLI" -n $PREFERRED -c 4 -s $from -S 4 -w 30000 \
+		"$to" "$PORT" >"$TMP/preferred"
+	is "$1: preferred clients are served" \
+		"$(field "$TMP/preferred" answered)" $PREFERRED
+}
+
+# mib6 NAME: a counter of /proc/net/snmp6
+mib6() {
+	srv awk -v name="$1" '$1 == name { print $2 }' /proc/net/snmp6
+}
+
+RATE=20 BURST=10
+
+# police [OPTION...]: the class bulk of forged sources, and of 10.3.0.0/16, has a
+# rate
+police() {
+	sq flush
+	apply <<-EOT
+		class add bulk priority 6 rate $RATE/second burst $BURST max-wait none $@
+		match add source 10.3.0.0/16 class bulk
+		match add source 10.200.0.0/16 class bulk
+		match add source fd00:f::/32 class bulk
+		listener add port $PORT
+	EOT
+}
+
+# allowed MS: sets most, how many SYNs conform in that time
+allowed() {
+	most=$((BURST + RATE * ($1 + 50) / 1000 + 1))
+}
+
+# ten_times OPTION...: SYNs from different ports in a second, and what is answered;
+# sets answered, how many of them were, and most
+ten_times() {
+	"$PEER" segment -N "$CLI" -p $((next += 300)) -n 100 -r $((10 * RATE)) \
+		-w 300 "$@" "$PORT" >"$TMP/sent"
+	allowed "$(sed -n 's/^sent [0-9]* //p' "$TMP/sent")"
+	answered=$(awk '/^answer [0-9]/ { print $2 }' "$TMP/sent" | sort -u | wc -l)
+}
+
+# limited NAME OPTION...: who gets a SYN-ACK has reached the listener; two tests
+limited() {
+	local name=$1 before
+	shift
+	before=$(counter bulk admitted)
+	ten_times "$@"
+	within "$name, ten times the rate: reach the listener" "$answered" 1 $most
+	is "$name: as many as were admitted" "$answered" \
+		$(($(counter bulk admitted) - before))
+}
+
+# limited_cookies NAME OPTION...: where the excess gets SYN cookies, who is half open
+# has; three tests
+limited_cookies() {
+	local name=$1 before reached admitted
+	shift
+	before=$(half_open)
+	admitted=$(counter bulk admitted)
+	cookies=$(counter bulk excess_cookie)
+	ten_times "$@"
+	reached=$(($(half_open) - before))
+	within "$name, ten times the rate: reach the listener" $reached 1 $most
+	is "$name: as many as were admitted" $reached \
+		$(($(counter bulk admitted) - admitted))
+	is "$name: the others get SYN cookies" \
+		$(($(counter bulk excess_cookie) - cookies)) $((100 - reached))
+}
