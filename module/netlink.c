@@ -124,7 +124,9 @@ static int put_conf(struct sk_buff *skb, struct synq_net *sn)
 	       synq_nl_put_u64(skb, SYNQ_A_CONF_ATTACH_FAILED,
 			       atomic64_read(&sn->attach_failed)) ||
 	       synq_nl_put_u64(skb, SYNQ_A_CONF_FOREIGN_OWNER,
-			       atomic64_read(&sn->foreign_owner));
+			       atomic64_read(&sn->foreign_owner)) ||
+	       synq_nl_put_u64(skb, SYNQ_A_CONF_MALFORMED,
+			       atomic64_read(&sn->malformed));
 }
 
 int synq_nl_conf_get_doit(struct sk_buff *skb, struct genl_info *info)

@@ -58,6 +58,22 @@ static bool is_syn(const struct tcphdr *th)
 	return th->syn && !th->ack && !th->rst && !th->fin;
 }
 
+/*
+ * A SYN that the stack drops before it asks who listens, or as soon as it has:
+ * its header is not all there, or it has flags that no SYN has.  Of a fragment
+ * the rest may come.
+ */
+static bool is_malformed(const struct synq_arrival *arrival,
+			 const struct tcphdr *th, bool is_fragment)
+{
+	const unsigned int end = arrival->seg.thoff + 4 * th->doff;
+
+	if (!th->syn || th->ack)
+		return false;
+	return th->rst || th->fin || th->doff < sizeof(*th) / 4 ||
+	       (end > arrival->skb->len && !is_fragment);
+}
+
 /* Sockets of the kernel itself are left alone. */
 static const struct synq_listener *listener_of(const struct synq_conf *conf,
 					       const struct sock *sk)
@@ -135,12 +151,16 @@ static unsigned int prerouting(struct synq_arrival *arrival, bool is_fragment)
 	th = skb_header_pointer(arrival->skb, arrival->seg.thoff, sizeof(buf),
 				&buf);
 	if (!th) {
-		if (is_fragment)
-			atomic64_inc(&arrival->sn->fragments);
+		atomic64_inc(is_fragment ? &arrival->sn->fragments :
+					   &arrival->sn->malformed);
 		return NF_ACCEPT;
 	}
 	if (!synq_conf_port(conf, ntohs(th->dest)))
 		return NF_ACCEPT;
+	if (is_malformed(arrival, th, is_fragment)) {
+		atomic64_inc(&arrival->sn->malformed);
+		return NF_ACCEPT;
+	}
 	fill_in(arrival, th);
 	if (is_syn(th)) {
 		arrival->sk = target_of(arrival, &arrival->seg, true);
@@ -195,7 +215,8 @@ static bool has_lookup_program(const struct net *net)
 	return rcu_access_pointer(net->bpf.run_array[NETNS_BPF_SK_LOOKUP]);
 }
 
-static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled)
+static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled,
+			     bool is_fragment)
 {
 	const struct synq_conf *conf = arrival->conf;
 	struct net *net = arrival->sn->net;
@@ -208,6 +229,11 @@ static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled)
 				&buf);
 	if (!th || (!is_syn(th) && !conf->mark_mask))
 		return NF_ACCEPT;
+	if (is_malformed(arrival, th, is_fragment)) {
+		if (is_reassembled && synq_conf_port(conf, ntohs(th->dest)))
+			atomic64_inc(&arrival->sn->malformed);
+		return NF_ACCEPT;
+	}
 	fill_in(arrival, th);
 	before = arrival->seg;
 	if (conf->answers && is_syn(th))
@@ -295,7 +321,8 @@ static unsigned int hook4(void *priv, struct sk_buff *skb,
 	if (netif_is_l3_master(skb->dev))
 		seg->sdif = inet_sdif(skb);
 	if (is_last)
-		return local_in(&arrival, is_reassembled4(state->net, skb));
+		return local_in(&arrival, is_reassembled4(state->net, skb),
+				false);
 	return prerouting(&arrival, false);
 }
 
@@ -331,7 +358,7 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 	if (netif_is_l3_master(skb->dev))
 		seg->sdif = inet6_sdif(skb);
 	if (is_last)
-		return local_in(&arrival, false);
+		return local_in(&arrival, false, flags & IP6_FH_F_FRAG);
 	return prerouting(&arrival, flags & IP6_FH_F_FRAG);
 }
 

@@ -135,6 +135,7 @@ struct synq_net {
 	atomic_t sockets;		/* record.c: managed sockets */
 	atomic64_t fragments;		/* syn_hook.c */
 	atomic64_t no_listener;		/* syn_hook.c */
+	atomic64_t malformed;		/* syn_hook.c */
 	atomic64_t attach_failed;	/* listener.c */
 	atomic64_t foreign_owner;	/* listener.c */
 

@@ -86,6 +86,7 @@ static const struct counter net_counters[] = {
 	  "sockets left to the stock kernel" },
 	{ SYNQ_A_CONF_FOREIGN_OWNER, "foreign_owner",
 	  "sockets with another owner" },
+	{ SYNQ_A_CONF_MALFORMED, "malformed", "malformed segments" },
 };
 
 #define NET_COUNTERS	(sizeof(net_counters) / sizeof(*net_counters))
