@@ -10,7 +10,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 CASES=24
-plan $((2 * CASES + 8))
+plan $((2 * CASES + 10))
 
 conf() {
 	apply <<-EOT
@@ -192,3 +192,17 @@ silent "wrong checksum" -W -o $all
 silent "MP_JOIN" -o mss=1460,ts=1,join
 serve -O 0,21,200
 silent "fewer hops than the listener wants" -T 100 -o $all
+stop "$served"
+# signs WHAT: a listener that signs what it sends to somebody else
+signs() {
+	background "$TMP/server" "$PEER" server -N "$SRV" -m none -K "$1" $PORT
+	wait_for 10 has "$TMP/server" '^(listening|skip|tcp_peer)'
+	if has "$TMP/server" '^skip'; then
+		skip "$1: no cookie, and counted" "$(cat "$TMP/server")"
+	else
+		silent "$1" -o $all
+	fi
+	stop "$LAST"
+}
+signs md5
+signs ao

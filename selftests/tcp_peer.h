@@ -54,6 +54,7 @@ void set_nonblocking(int fd);
 /* tcp_kinds.c */
 typedef void serve_fn(int fd, const struct address *peer);
 int open_smc(int family);
+void add_key(int fd, const char *what);
 int pass_on(int (*open_listener)(void));
 void run_uring(int listener, serve_fn *serve);
 void run_syncnt(int listener);

@@ -21,8 +21,8 @@
  * behind it exists, and prints "listening again"; -L N,M: once more, with .listen2;
  * -Z: each time after shutdown(2).
  * -X: another process gets the socket and serves.  -S: an SMC socket.  -I: bound to
- * a device.  -T: IP_TRANSPARENT.  -O LEVEL,OPTION,VALUE: a socket option by its number,
- * up to 4 times.
+ * a device.  -T: IP_TRANSPARENT.  -K md5|ao: a key for somebody's segments.
+ * -O LEVEL,OPTION,VALUE: a socket option by its number, up to 4 times.
  *
  * Ends when the file of -E exists and nothing more comes, or after -n accepts.
  */
@@ -53,6 +53,7 @@ static struct {
 	const char *end;
 	const char *banner;
 	const char *device;
+	const char *key;
 	int backlog;
 	int defer;
 	int fastopen;
@@ -120,6 +121,8 @@ static int open_listener(void)
 	if (opt.fastopen)
 		set_option(fd, IPPROTO_TCP, TCP_FASTOPEN, opt.fastopen,
 			   "TCP_FASTOPEN");
+	if (opt.key)
+		add_key(fd, opt.key);
 	for (i = 0; i < opt.options; i++)
 		set_option(fd, opt.option[i][0], opt.option[i][1],
 			   opt.option[i][2], "-O");
@@ -403,7 +406,7 @@ static void parse(int argc, char **argv)
 	int c;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((c = getopt(argc, argv, "N:a:b:m:H:C:E:B:D:F:G:I:L:O:j:k:n:r:t:MRSTVXZ")) != -1) {
+	while ((c = getopt(argc, argv, "N:a:b:m:H:C:E:B:D:F:G:I:K:L:O:j:k:n:r:t:MRSTVXZ")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 'a': address_parse(&opt.address, optarg); break;
@@ -422,6 +425,7 @@ static void parse(int argc, char **argv)
 		case 'r': opt.read_ms = number(optarg, 0, 1 << 20); break;
 		case 't': opt.service_ms = number(optarg, 1, 1 << 20); break;
 		case 'I': opt.device = optarg; break;
+		case 'K': opt.key = optarg; break;
 		case 'L': parse_again(optarg); break;
 		case 'O': parse_option(optarg); break;
 		case 'M': opt.mptcp = true; break;
