@@ -24,7 +24,8 @@
  *
  * DOC: what is not answered
  *
- * The caller drops these, and counts them:
+ * The caller drops these, and counts them, as it does SYNs for a connection in
+ * TIME_WAIT, which would not know the cookie again:
  *
  * - while tcp_syncookies is 0 or the accept queue is full: the cookie would be
  *   of no use;

@@ -101,6 +101,16 @@ static bool is_answerable(const struct synq_arrival *syn)
 }
 
 /*
+ * The final ACK of a cookie would be for the connection in TIME_WAIT, which knows
+ * nothing of it: the client would take itself to be connected, and hang.
+ */
+static bool is_deaf_to_cookies(const struct synq_arrival *syn)
+{
+	return synq_segment_peer(syn->sn->net, &syn->seg) !=
+	       SYNQ_SEGMENT_STRANGER;
+}
+
+/*
  * The TCP header is linear as far as there is one (syn_hook.c).  The SYN is
  * dropped afterwards: the transport header, which is not TCP's behind IPv6
  * extension headers, need not be put back.
@@ -114,7 +124,8 @@ static enum synq_verdict answer(const struct synq_arrival *syn,
 	if (verdict != SYNQ_VERDICT_EXCESS_RESET &&
 	    verdict != SYNQ_VERDICT_EXCESS_COOKIE)
 		return verdict;
-	if (!is_answerable(syn))
+	if (!is_answerable(syn) ||
+	    (verdict == SYNQ_VERDICT_EXCESS_COOKIE && is_deaf_to_cookies(syn)))
 		return SYNQ_VERDICT_EXCESS_UNANSWERED;
 	skb_set_transport_header(syn->skb, syn->seg.thoff);
 	sent = verdict == SYNQ_VERDICT_EXCESS_RESET ?

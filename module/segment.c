@@ -51,16 +51,18 @@ bool synq_segment_is_for_host(struct net *net, const struct net_device *dev,
 }
 
 /**
- * synq_segment_is_known() - is it for a connection that exists?
+ * synq_segment_peer() - is there a connection that it belongs to?
  * @net: network namespace
  * @seg: the segment
  *
  * Context: softirq, rcu_read_lock()
- * Return: true if there is one, half open, established or in TIME_WAIT
+ * Return: see there
  */
-bool synq_segment_is_known(struct net *net, const struct synq_segment *seg)
+enum synq_segment_peer synq_segment_peer(struct net *net,
+					 const struct synq_segment *seg)
 {
 	const u16 hnum = ntohs(seg->dport);
+	enum synq_segment_peer peer;
 	struct sock *sk;
 
 	if (seg->client.is_v6)
@@ -74,9 +76,11 @@ bool synq_segment_is_known(struct net *net, const struct synq_segment *seg)
 					      *(const __be32 *)seg->daddr,
 					      hnum, seg->dif, seg->sdif);
 	if (!sk)
-		return false;
+		return SYNQ_SEGMENT_STRANGER;
+	peer = READ_ONCE(sk->__sk_common.skc_state) == TCP_TIME_WAIT ?
+	       SYNQ_SEGMENT_LEFT : SYNQ_SEGMENT_KNOWN;
 	sock_gen_put(sk);
-	return true;
+	return peer;
 }
 
 /**

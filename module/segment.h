@@ -31,9 +31,22 @@ struct synq_segment {
 	int sdif;
 };
 
+/**
+ * enum synq_segment_peer - is there a connection that a segment belongs to?
+ * @SYNQ_SEGMENT_STRANGER: no
+ * @SYNQ_SEGMENT_LEFT: one in TIME_WAIT, which a SYN may follow
+ * @SYNQ_SEGMENT_KNOWN: one that is half open or established
+ */
+enum synq_segment_peer {
+	SYNQ_SEGMENT_STRANGER,
+	SYNQ_SEGMENT_LEFT,
+	SYNQ_SEGMENT_KNOWN,
+};
+
 bool synq_segment_is_for_host(struct net *net, const struct net_device *dev,
 			      const struct synq_segment *seg);
-bool synq_segment_is_known(struct net *net, const struct synq_segment *seg);
+enum synq_segment_peer synq_segment_peer(struct net *net,
+					 const struct synq_segment *seg);
 struct sock *synq_segment_listener(struct net *net,
 				   const struct synq_segment *seg);
 

@@ -7,8 +7,10 @@
  * A segment is judged if the stack would treat it as a SYN for a socket that
  * listens on a configured port of this host; everything else passes untouched.
  * The port is the socket's own, wherever the SYN was sent.  A SYN for a
- * connection that exists, half open or in TIME_WAIT included, is left to the
- * stack: a retransmission is not charged again.
+ * connection that exists, half open included, is left to the stack: a
+ * retransmission is not charged again.  One for a connection in TIME_WAIT is
+ * judged: the stack lets a new one begin with it, or whoever has been served
+ * could come again past the rate of his class.
  *
  * DOC: the second chance
  *
@@ -95,7 +97,7 @@ static struct sock *target_of(const struct synq_arrival *arrival,
 
 	if (!synq_conf_port(conf, ntohs(seg->dport)) ||
 	    !synq_segment_is_for_host(sn->net, arrival->skb->dev, seg) ||
-	    synq_segment_is_known(sn->net, seg))
+	    synq_segment_peer(sn->net, seg) == SYNQ_SEGMENT_KNOWN)
 		return NULL;
 	sk = synq_segment_listener(sn->net, seg);
 	if (!sk && count)
@@ -123,7 +125,8 @@ static void mark_cookie_ack(const struct synq_arrival *arrival,
 {
 	if (!th->ack || th->syn || th->rst ||
 	    arrival->skb->mark & arrival->conf->mark_mask ||
-	    synq_segment_is_known(arrival->sn->net, &arrival->seg))
+	    synq_segment_peer(arrival->sn->net, &arrival->seg) !=
+	    SYNQ_SEGMENT_STRANGER)
 		return;
 	synq_judge_mark(arrival, class_of(arrival));
 }
@@ -252,7 +255,7 @@ static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled,
 		mark_cookie_ack(arrival, th);
 		return NF_ACCEPT;
 	}
-	if (synq_segment_is_known(net, &arrival->seg) ||
+	if (synq_segment_peer(net, &arrival->seg) == SYNQ_SEGMENT_KNOWN ||
 	    (!is_reassembled && !is_left && target_of(arrival, &before, false)))
 		return NF_ACCEPT;
 	if (!arrival->class)

@@ -9,15 +9,16 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
-plan $((3 * KIND_TESTS + 2))
+plan $((3 * KIND_TESTS + 2 * OVERRUN_TESTS + 2))
 
 # Its own address is not that of a port.
 if ! ip -n "$SRV" link add br0 address 02:00:00:00:00:09 type bridge; then
 	for name in bridge br_netfilter IPv6; do
 		skip_kind "$name" "no bridges in this kernel"
 	done
-	skip "bridged" "no bridges in this kernel"
-	skip "bridged" "no bridges in this kernel"
+	for _ in 1 2 3 4 5 6; do
+		skip "bridged" "no bridges in this kernel"
+	done
 	exit
 fi
 BEHIND=$SRV-b
@@ -52,13 +53,15 @@ modprobe br_netfilter 2>/dev/null
 if ! has_sysctl net.bridge.bridge-nf-call-iptables; then
 	skip_kind br_netfilter "no br_netfilter in this kernel"
 	skip_kind "br_netfilter, IPv6" "no br_netfilter in this kernel"
-	skip bridged "no br_netfilter in this kernel"
-	skip bridged "no br_netfilter in this kernel"
+	for _ in 1 2 3 4 5 6; do
+		skip bridged "no br_netfilter in this kernel"
+	done
 	exit
 fi
 srv sh -c 'cd /proc/sys/net/bridge; echo 1 >bridge-nf-call-iptables
 	echo 1 >bridge-nf-call-ip6tables'
 kind "br_netfilter"
+overrun "br_netfilter"
 
 load_synq
 three_classes | apply
@@ -72,3 +75,4 @@ unload_synq
 
 to=$V6 listen='-a :: -V' sources='fd00:1:: fd00:2:: fd00:3::'
 kind "br_netfilter, IPv6"
+overrun "br_netfilter, IPv6"

@@ -11,8 +11,9 @@
 # "meanwhile" what to one whose socket is managed, and calls "kind".
 
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"
+. "${BASH_SOURCE[0]%/*}/flood_lib.sh"
 
-KIND_TESTS=5 COOKIE_TESTS=2
+KIND_TESTS=5 COOKIE_TESTS=2 OVERRUN_TESTS=2
 N=20
 listen='-a 0.0.0.0' to=$V4 dial=$PORT talk='' sources='10.1.0. 10.2.0. 10.3.0.'
 
@@ -148,6 +149,24 @@ cookies() {
 		${talk-} "$to" "$dial" >"$TMP/served"
 	is "$1: served by cookies" "$(field "$TMP/served" answered)" $n
 	within "$1: and counted" "$(counter bulk excess_cookie)" $((n - 3)) $n
+	stop "$held"
+	unload_synq
+}
+
+# overrun NAME: ten times the rate of a class; $OVERRUN_TESTS tests
+overrun() {
+	local from=10.200.0.1
+	case $to in *:*) from=fd00:f::1 ;; esac
+	if ! there_is; then
+		skip "$1: ten times the rate" "$WHY_NOT"
+		skip "$1: and counted" "$WHY_NOT"
+		return
+	fi
+	load_synq
+	police
+	hold
+	find_socket
+	limited "$1" -s $from "$to"
 	stop "$held"
 	unload_synq
 }

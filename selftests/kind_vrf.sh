@@ -9,13 +9,14 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
-plan $((3 * (KIND_TESTS + COOKIE_TESTS)))
+plan $((3 * (KIND_TESTS + COOKIE_TESTS + OVERRUN_TESTS)))
 
 if ! ip -n "$SRV" link add vrf0 type vrf table 100 2>/dev/null; then
 	for name in bound all IPv6; do
 		skip_kind "$name" "no VRF in this kernel"
-		skip "$name: cookies" "no VRF in this kernel"
-		skip "$name: cookies" "no VRF in this kernel"
+		for what in cookies cookies overrun overrun; do
+			skip "$name: $what" "no VRF in this kernel"
+		done
 	done
 	exit
 fi
@@ -33,10 +34,13 @@ EOT
 listen='-a 0.0.0.0 -I vrf0'
 kind "bound to a VRF"
 cookies "bound to a VRF"
+overrun "bound to a VRF"
 listen='-a :: -V -I vrf0' to=$V6 sources='fd00:1:: fd00:2:: fd00:3::'
 kind "bound to a VRF, IPv6"
 cookies "bound to a VRF, IPv6"
+overrun "bound to a VRF, IPv6"
 set_sysctl "$SRV" net.ipv4.tcp_l3mdev_accept 1
 listen='-a 0.0.0.0' to=$V4 sources='10.1.0. 10.2.0. 10.3.0.'
 kind "for all VRFs"
 cookies "for all VRFs"
+overrun "for all VRFs"

@@ -5,15 +5,16 @@
 # whatever it looks like: with data, with other flags, behind IPv6 extension
 # headers, in fragments; wherever its class is judged, before the firewall or, where
 # its excess is answered, behind it.  Of each form no more reach the listener than the
-# rate of their class, when ten times as many come.  What is for an existing
-# connection, half open or in TIME_WAIT, is left to the stack.
+# rate of their class, when ten times as many come, those for a connection in
+# TIME_WAIT included.  What is for one that is half open is left to the stack.
 #
 # Would miss its mark if: a form of SYN got round the policer (a flood that nobody
 # counts), or a repeated one were charged twice.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-FORMS=13 RATE=20 BURST=10
-plan $((2 * FORMS + 8 + 2 * 12 + 6))
+. "${BASH_SOURCE[0]%/*}/flood_lib.sh"
+FORMS=13
+plan $((2 * FORMS + 8 + 2 * 13 + 3 * 6 + 6 + 5))
 
 seen() {
 	counter "$class" seen
@@ -93,29 +94,7 @@ forms
 fragments
 
 # --- ten times the rate ---
-# limited NAME OPTION...: SYNs from different ports; who gets a SYN-ACK has reached
-# the listener
-limited() {
-	local name=$1 before took most got
-	shift
-	before=$(counter bulk admitted)
-	"$PEER" segment -N "$CLI" -p $((next += 300)) -n 100 -r $((10 * RATE)) \
-		-w 300 "$@" $PORT >"$TMP/sent"
-	took=$(sed -n 's/^sent [0-9]* //p' "$TMP/sent")
-	most=$((BURST + RATE * (took + 50) / 1000 + 1))
-	got=$(awk '/^answer [0-9]/ { print $2 }' "$TMP/sent" | sort -u | wc -l)
-	within "$name, ten times the rate: reach the listener" "$got" 1 $most
-	is "$name: as many as were admitted" "$got" \
-		$(($(counter bulk admitted) - before))
-}
-
-sq flush
-apply <<-EOT
-	class add bulk priority 6 rate $RATE/second burst $BURST max-wait none
-	match add source 10.200.0.0/16 class bulk
-	match add source fd00:f::/32 class bulk
-	listener add port $PORT
-EOT
+police
 limited "IPv4 SYN" "${four[@]}"
 limited "SYN and PSH" -f SP "${four[@]}"
 limited "SYN and URG" -f SU "${four[@]}"
@@ -128,6 +107,14 @@ limited "IPv6 SYN with data" -d 400 "${six[@]}"
 limited "IPv6, behind destination options" -X d "${six[@]}"
 limited "IPv6, behind a fragment header" -X f "${six[@]}"
 limited "IPv6, behind both" -X df "${six[@]}"
+limited "IPv6, in fragments" -F 4 -d 100 "${six[@]}"
+police excess cookie
+limited_cookies "cookies, IPv4 SYN" "${four[@]}"
+limited_cookies "cookies, SYN, PSH, ECE and CWR" -f SPEC "${four[@]}"
+limited_cookies "cookies, SYN with data" -d 400 "${four[@]}"
+limited_cookies "cookies, in three fragments" -F 1 -d 100 "${four[@]}"
+limited_cookies "cookies, IPv6 SYN with data" -d 400 "${six[@]}"
+limited_cookies "cookies, IPv6, behind both" -X df "${six[@]}"
 
 three_classes | apply
 class=default
@@ -161,5 +148,40 @@ must_come 30 has_time_wait
 before=$(counter default seen 8081)
 "$PEER" client -N "$CLI" -q -s 10.4.0.2 -P 5555 -w 3000 $V4 8081 >"$TMP/c2"
 is "into TIME_WAIT: connects" "$(field "$TMP/c2" connected)" 1
-is "into TIME_WAIT: left to the stack" \
-	$(($(counter default seen 8081) - before)) 0
+is "into TIME_WAIT: judged, once" \
+	$(($(counter default seen 8081) - before)) 1
+
+# again MS: TUPLES connections, from the same ports each time
+TUPLES=100
+again() {
+	"$PEER" client -N "$CLI" -q -n $TUPLES -c $TUPLES -s 10.3.0.1 -P 6000 \
+		-w "$1" $V4 8081 >"$TMP/again"
+}
+
+all_left() {
+	[ "$(srv ss -Htn state time-wait 'sport = :8081' | wc -l)" -ge $TUPLES ]
+}
+
+# The clients do not try twice in that time.
+# again_limited NAME [OPTION...]: one test
+again_limited() {
+	local name=$1 begun
+	shift
+	must_come 10 all_left
+	police "$@"
+	sq listener add port 8081
+	begun=$(ms)
+	again 800
+	allowed $(($(ms) - begun))
+	within "into TIME_WAIT, $name: connect" \
+		"$(field "$TMP/again" connected)" 1 $most
+}
+
+again 20000
+is "all connect, and are left in TIME_WAIT" \
+	"$(field "$TMP/again" connected)" $TUPLES
+again_limited "more than the rate"
+again_limited "more than the rate, cookies" excess cookie
+within "no cookie: the connection in TIME_WAIT would not know it" \
+	"$(counter bulk excess_cookie 8081)" 0 0
+check "dropped, and counted" counter_from bulk excess_unanswered 10 8081
