@@ -421,7 +421,43 @@ static bool many_sources(void)
 	return true;
 }
 
-/* The same, where the class lets all of them in and only strays are limited. */
+#define MILLION	1000000
+
+/*
+ * Each of them three SYNs in a row, and again 50 s later, where the class lets all in:
+ * by a way none gets more than its burst, all strays together no more than theirs.
+ * A source that uses up its rate keeps it throughout.
+ */
+static bool each_of_a_million(void)
+{
+	static u8 conforming[MILLION];
+	u64 start = 1000 * SECOND, now = start, from_strays = 0, victim = 0, i;
+
+	begin(1, 2);
+	begin_class(1000, 500, true);
+	strays = 0;
+	for (i = 0; i < 6 * MILLION; i++, now = start + i * 50 * SECOND / MILLION / 3) {
+		u32 n = i / 3 % MILLION;
+		u64 before = strays;
+		bool in = take((n + 1) * 0x9e3779b97f4a7c15ULL, now);
+
+		if (i == 3 * MILLION)
+			memset(conforming, 0, sizeof(conforming));
+		if (strays != before)
+			from_strays += in;
+		else
+			conforming[n] += in;
+		check(conforming[n] <= 2, "%u has more than its burst", n);
+		if (i % (MILLION * 3 / 100) == 0)
+			victim += take(in_set(9, 0), now);
+	}
+	check(strays > MILLION, "the table was full: %llu", strays);
+	check(from_strays <= 100 * 1000 + 500 + 1, "%llu", from_strays);
+	check(victim >= 100 && victim <= 102, "one in a second: %llu", victim);
+	return true;
+}
+
+/* A full table, where the class lets all of them in and only strays are limited. */
 static bool full_table(void)
 {
 	u64 now = 1000 * SECOND, passed = 0, seen = 0, i;
@@ -619,6 +655,7 @@ static const struct tap_case cases[] = {
 	{ "the clock goes back", clock_goes_back },
 	{ "twin", twin },
 	{ "a million forged sources", many_sources },
+	{ "each of a million sources", each_of_a_million },
 	{ "a full table", full_table },
 	{ "attack on one set", one_set },
 	{ "strays that hammer", strays_hammer },

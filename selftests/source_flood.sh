@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# SYNs from very many forged sources, in a class with a rate for each: memory does
+# not grow with them, none of them gets more than its rate, the clients of the
+# same class are served, by SYN cookies, and preferred ones without.
+#
+# source_test.c has a million of them, and an attack on one set of the table: from
+# outside nobody can choose a set.
+#
+# Would miss its mark if: a source that is refused, or is seen once, took memory, or
+# so many sources together were without a limit.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+. "${BASH_SOURCE[0]%/*}/flood_lib.sh"
+plan 10
+
+# Of UML with its sanitizers a CPU second makes no more than 5000 SYNs.
+SOURCES=100000
+[ "${SYNQ_WAY-}" != uml ] || SOURCES=10000
+
+# conf [OPTION...]
+conf() {
+	sq flush
+	apply <<-EOT
+		class add gold priority 0
+		class add bulk priority 6 max-wait none rate 50/second burst 50 source-rate 2/second source-burst 2 source-len 32,128 $@
+		match add source 10.1.0.0/16 class gold
+		match add source 10.3.0.0/16 class bulk
+		match add source 10.192.0.0/10 class bulk
+		match add source fd00:f::/32 class bulk
+		listener add port $PORT
+	EOT
+}
+
+# memory: what the kernel has for its own, kB
+memory() {
+	awk '/^(SUnreclaim|VmallocUsed|Percpu):/ { sum += $2 } END { print sum }' \
+		/proc/meminfo
+}
+
+# send FROM [OPTION...]: two SYNs for each of SOURCES
+send() {
+	local from=$1 to=$V4
+	shift
+	case $from in *:*) to=$V6 ;; esac
+	"$PEER" segment -N "$CLI" -s "$from" -n $((2 * SOURCES)) "$@" "$to" $PORT \
+		>"$TMP/sent" || die "cannot send"
+	read -r _ _ took <"$TMP/sent"
+}
+
+# many NAME FROM: three tests
+many() {
+	local before most
+	conf
+	send "$2"	# one source: what else takes memory has it then
+	before=$(memory)
+	send "${2%1}2" -S $SOURCES
+	# 40 bytes for each would be 400 kB of UML's, 4 MB of others'.
+	within "$1, $SOURCES sources: memory, kB" $(($(memory) - before)) \
+		-100000 $((SOURCES / 40))
+	most=$((102 + 102 * 51 * took / 100000))
+	within "$1: the class's rate" "$(counter bulk admitted)" 50 \
+		$((most + 52))
+	within "$1: remembered are no more than conformed" \
+		"$(sq stats -j sources | grep -c '"source"')" 1 \
+		"$(counter bulk admitted)"
+}
+
+load_synq
+server "$TMP/server" -a :: -m epoll $PORT
+conf
+manage
+many IPv4 10.200.0.1
+many IPv6 fd00:f::1
+
+conf excess cookie
+flood -S $SOURCES -s 10.220.0.1 $V4
+"$PEER" client -N "$CLI" -n $PREFERRED -c 4 -s 10.3.0.1 -S 4 -w 30000 $V4 $PORT \
+	>"$TMP/same"
+preferred "among forged sources"
+calm
+is "clients of the same class are served" "$(field "$TMP/same" answered)" $PREFERRED
+within "each SYN was judged" "$(counter bulk seen)" $((sent + PREFERRED)) \
+	$((sent + 10 * PREFERRED))
+adds_up "among forged sources"
