@@ -45,6 +45,7 @@ unit:
 	$(MAKE) -C module/test check
 	$(MAKE) -C tools/synq check
 	bench/results_test.py
+	bench/cost_test.py
 
 # Regenerate what comes from Documentation/netlink/specs/synq.yaml
 ynl:
