@@ -33,10 +33,6 @@ seen_from() {
 	[ "$(seen)" -ge "$1" ]
 }
 
-has_time_wait() {
-	[ -n "$(srv ss -Htn state time-wait 'sport = :8081')" ]
-}
-
 syn_came_again() {
 	[ "$(mib TcpExt.TCPSynRetrans "$CLI")" -gt 0 ]
 }
@@ -141,10 +137,15 @@ else
 fi
 
 # --- TIME_WAIT ---
+# left_are N: connections in TIME_WAIT, at least
+left_are() {
+	[ "$(srv ss -Htn state time-wait 'sport = :8081' | wc -l)" -ge "$1" ]
+}
+
 server "$TMP/closing" -r 0 8081
 sq listener add port 8081
 "$PEER" client -N "$CLI" -q -s 10.4.0.2 -P 5555 -w 3000 $V4 8081 >"$TMP/c1"
-must_come 30 has_time_wait
+must_come 30 left_are 1
 before=$(counter default seen 8081)
 "$PEER" client -N "$CLI" -q -s 10.4.0.2 -P 5555 -w 3000 $V4 8081 >"$TMP/c2"
 is "into TIME_WAIT: connects" "$(field "$TMP/c2" connected)" 1
@@ -158,16 +159,12 @@ again() {
 		-w "$1" $V4 8081 >"$TMP/again"
 }
 
-all_left() {
-	[ "$(srv ss -Htn state time-wait 'sport = :8081' | wc -l)" -ge $TUPLES ]
-}
-
 # The clients do not try twice in that time.
 # again_limited NAME [OPTION...]: one test
 again_limited() {
 	local name=$1 begun
 	shift
-	must_come 10 all_left
+	must_come 30 left_are $TUPLES
 	police "$@"
 	sq listener add port 8081
 	begun=$(ms)
