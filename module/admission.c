@@ -170,13 +170,17 @@ static u32 kept_at_syn(u32 kept, u32 slack)
 	return kept - min(kept / 4, slack);
 }
 
+/* So long are those waited for who came before the listener was managed. */
+#define UNSEEN_NS	NSEC_PER_SEC
+
 /**
  * synq_admission_init() - nothing is known yet
  * @admission: zero
+ * @sk: listener
  *
  * Context: any
  */
-void synq_admission_init(struct synq_admission *admission)
+void synq_admission_init(struct synq_admission *admission, const struct sock *sk)
 {
 	u8 slot;
 
@@ -184,6 +188,8 @@ void synq_admission_init(struct synq_admission *admission)
 	for (slot = 0; slot < SYNQ_SLOTS; slot++)
 		synq_flight_init(&admission->flight[slot]);
 	synq_flight_clock_init(&admission->clock, ktime_get_ns());
+	admission->since_ns = admission->clock.epoch_ns;
+	admission->unseen = max(inet_csk_reqsk_queue_len(sk), 0);
 	admission->handshake_ns = admission->clock.mean_ns;
 	admission->slice_ns = admission->clock.slice_ns;
 }
@@ -211,6 +217,8 @@ static void advance(struct synq_admission *admission, u64 now_ns)
 				    &admission->clock, now_ns);
 		publish(admission, slot);
 	}
+	if (now_ns - admission->since_ns > UNSEEN_NS)
+		WRITE_ONCE(admission->unseen, 0);
 	WRITE_ONCE(admission->due_ns, now_ns + admission->clock.slice_ns);
 	spin_unlock_bh(&admission->lock);
 }
@@ -243,6 +251,19 @@ static u32 ratio_of(const struct synq_view *view, u8 slot)
 /* If it comes to the worst: all, or so many times as many as are expected. */
 #define AT_MOST	4
 
+/*
+ * The listener was found by a SYN, and others had come until it was managed.  All are
+ * expected, before anybody.
+ */
+static void add_unseen(struct synq_law *law, const struct synq_view *view)
+{
+	u32 unseen = READ_ONCE(view->admission->unseen);
+
+	law->queued += unseen;
+	law->most += unseen;
+	law->ahead += unseen;
+}
+
 /* A minimum share does not wait for all of those before its class. */
 static void share_ahead(struct synq_law *law, const struct synq_view *view)
 {
@@ -274,6 +295,7 @@ static void add_all(struct synq_law *law, const struct synq_view *view)
 		if (slot == view->class->slot)
 			law->own += expected;
 	}
+	add_unseen(law, view);
 	share_ahead(law, view);
 }
 
@@ -309,6 +331,7 @@ static void foresee(struct synq_law *law, const struct synq_view *view)
 	law->queued = forecast(view, expected, view->queued);
 	law->most = forecast(view, most, view->queued);
 	law->ahead = forecast(view, ahead, view->ahead);
+	add_unseen(law, view);
 	share_ahead(law, view);
 }
 
@@ -458,7 +481,12 @@ void synq_admission_complete(struct synq_admission *admission,
 	case SYNQ_FINAL_FASTOPEN:
 		break;
 	}
-	synq_flight_complete(&admission->flight[class->slot], clock, now, age);
+	if (now - age < admission->since_ns)
+		WRITE_ONCE(admission->unseen,
+			   admission->unseen - min(admission->unseen, 1U));
+	else
+		synq_flight_complete(&admission->flight[class->slot], clock,
+				     now, age);
 	if (!promoted)
 		synq_slack_withheld(&admission->slack, backlog, now,
 				    clock->mean_ns);

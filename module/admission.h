@@ -21,11 +21,13 @@ struct sock;
  * @clock: how long they take
  * @flight: by slot of the class
  * @slack: how far below the limits SYNs are refused
+ * @since_ns: since when the listener is managed
  * @due_ns: when the slices of @flight advance next
  * @handshake_ns: mean time that they take, at most 4 s
  * @slice_ns: length of a slice of @flight
  * @open: by slot, handshakes that may complete
  * @ratio: by slot, how many of them are expected to, of SYNQ_FLIGHT_ONE
+ * @unseen: requests of before @since_ns that may complete
  *
  * @flight, @slack, @due_ns and what follows may be read without the lock, and be a
  * little old: on a 32-bit machine @due_ns may even be torn, which advances the
@@ -36,6 +38,7 @@ struct synq_admission {
 	struct synq_flight_clock clock;
 	struct synq_flight flight[SYNQ_SLOTS];
 	struct synq_slack slack;
+	u64 since_ns;
 
 	/* read on every SYN */
 	u64 due_ns;
@@ -43,6 +46,7 @@ struct synq_admission {
 	u32 slice_ns;
 	u32 open[SYNQ_SLOTS];
 	u32 ratio[SYNQ_SLOTS];
+	u32 unseen;
 };
 
 /**
@@ -57,7 +61,7 @@ enum synq_final {
 	SYNQ_FINAL_FASTOPEN,
 };
 
-void synq_admission_init(struct synq_admission *admission);
+void synq_admission_init(struct synq_admission *admission, const struct sock *sk);
 enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_conf *conf,
 				     const struct synq_listener *listener,

@@ -44,7 +44,7 @@ struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 	record->sn = sn;
 	synq_port_get(counters);
 	record->counters = counters;
-	synq_admission_init(&record->admission);
+	synq_admission_init(&record->admission, sk);
 	synq_withheld_init(&record->withheld);
 	return record;
 }
