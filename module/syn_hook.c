@@ -296,14 +296,35 @@ static bool pull_header(struct sk_buff *skb, unsigned int thoff)
 	return pskb_may_pull(skb, min(skb->len, thoff + 4 * th->doff));
 }
 
+/* On the stack of those packets only that get so far: it is cleared. */
+static unsigned int arrive4(struct synq_net *sn, const struct synq_conf *conf,
+			    struct sk_buff *skb, unsigned int hook)
+{
+	struct synq_arrival arrival = {
+		.sn = sn,
+		.conf = conf,
+		.skb = skb,
+		.hook = hook,
+		.seg = {
+			.client.addr = &ip_hdr(skb)->saddr,
+			.daddr = &ip_hdr(skb)->daddr,
+			.thoff = ip_hdrlen(skb),
+		},
+	};
+
+	if (netif_is_l3_master(skb->dev))
+		arrival.seg.sdif = inet_sdif(skb);
+	if (hook == NF_INET_LOCAL_IN)
+		return local_in(&arrival, is_reassembled4(sn->net, skb), false);
+	return prerouting(&arrival, false);
+}
+
 static unsigned int hook4(void *priv, struct sk_buff *skb,
 			  const struct nf_hook_state *state)
 {
 	const bool is_last = state->hook == NF_INET_LOCAL_IN;
 	struct synq_net *sn = synq_net(state->net);
 	const struct synq_conf *conf;
-	struct synq_arrival arrival;
-	struct synq_segment *seg = &arrival.seg;
 
 	if (ip_hdr(skb)->protocol != IPPROTO_TCP ||
 	    ip_is_fragment(ip_hdr(skb)) || !is_to_be_judged(skb))
@@ -312,21 +333,33 @@ static unsigned int hook4(void *priv, struct sk_buff *skb,
 	if (!conf || (is_last && conf->answers &&
 		      !pull_header(skb, ip_hdrlen(skb))))
 		return NF_ACCEPT;
-	arrival = (struct synq_arrival){
+	return arrive4(sn, conf, skb, state->hook);
+}
+
+static unsigned int arrive6(struct synq_net *sn, const struct synq_conf *conf,
+			    struct sk_buff *skb, unsigned int hook,
+			    unsigned int thoff, bool is_fragment)
+{
+	struct synq_arrival arrival = {
 		.sn = sn,
 		.conf = conf,
 		.skb = skb,
-		.hook = state->hook,
+		.hook = hook,
+		.seg = {
+			.client = {
+				.addr = &ipv6_hdr(skb)->saddr,
+				.is_v6 = true,
+			},
+			.daddr = &ipv6_hdr(skb)->daddr,
+			.thoff = thoff,
+		},
 	};
-	seg->thoff = ip_hdrlen(skb);
-	seg->client.addr = &ip_hdr(skb)->saddr;
-	seg->daddr = &ip_hdr(skb)->daddr;
+
 	if (netif_is_l3_master(skb->dev))
-		seg->sdif = inet_sdif(skb);
-	if (is_last)
-		return local_in(&arrival, is_reassembled4(state->net, skb),
-				false);
-	return prerouting(&arrival, false);
+		arrival.seg.sdif = inet6_sdif(skb);
+	if (hook == NF_INET_LOCAL_IN)
+		return local_in(&arrival, false, is_fragment);
+	return prerouting(&arrival, is_fragment);
 }
 
 static unsigned int hook6(void *priv, struct sk_buff *skb,
@@ -335,8 +368,6 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 	const bool is_last = state->hook == NF_INET_LOCAL_IN;
 	struct synq_net *sn = synq_net(state->net);
 	const struct synq_conf *conf;
-	struct synq_arrival arrival;
-	struct synq_segment *seg = &arrival.seg;
 	unsigned short frag_off = 0;
 	unsigned int thoff = 0;
 	int flags = 0;
@@ -348,21 +379,8 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 	    frag_off ||
 	    (is_last && conf->answers && !pull_header(skb, thoff)))
 		return NF_ACCEPT;
-	arrival = (struct synq_arrival){
-		.sn = sn,
-		.conf = conf,
-		.skb = skb,
-		.hook = state->hook,
-	};
-	seg->thoff = thoff;
-	seg->client.is_v6 = true;
-	seg->client.addr = &ipv6_hdr(skb)->saddr;
-	seg->daddr = &ipv6_hdr(skb)->daddr;
-	if (netif_is_l3_master(skb->dev))
-		seg->sdif = inet6_sdif(skb);
-	if (is_last)
-		return local_in(&arrival, false, flags & IP6_FH_F_FRAG);
-	return prerouting(&arrival, flags & IP6_FH_F_FRAG);
+	return arrive6(sn, conf, skb, state->hook, thoff,
+		       flags & IP6_FH_F_FRAG);
 }
 
 static const struct nf_hook_ops hooks[] = {
