@@ -6,6 +6,7 @@
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
+#include <linux/inetdevice.h>
 #include <net/addrconf.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
@@ -31,6 +32,17 @@ static bool is_local6(struct net *net, const struct net_device *dev,
 	return is_local;
 }
 
+/*
+ * Of the device that it came in by, as nearly always: no route need be looked up.
+ * Those of other devices are for a route to say, which knows about VRFs.
+ */
+static bool is_local4(struct net *net, const struct net_device *dev,
+		      __be32 daddr)
+{
+	return __ip_dev_find(net, daddr, false) == dev ||
+	       inet_addr_type_dev_table(net, dev, daddr) == RTN_LOCAL;
+}
+
 /**
  * synq_segment_is_for_host() - is its destination an address of the host?
  * @net: network namespace
@@ -45,9 +57,7 @@ bool synq_segment_is_for_host(struct net *net, const struct net_device *dev,
 {
 	if (seg->client.is_v6)
 		return is_local6(net, dev, seg->daddr);
-	return inet_addr_type_dev_table(net, dev,
-					*(const __be32 *)seg->daddr) ==
-	       RTN_LOCAL;
+	return is_local4(net, dev, *(const __be32 *)seg->daddr);
 }
 
 /**
