@@ -94,9 +94,29 @@ static struct address prefix(const struct synq_lpm_node *node)
 	return load(node->key, 128);
 }
 
-static bool contains(const struct synq_lpm_node *node, struct address addr)
+static __always_inline u64 word_at(const u8 *key)
 {
-	return common(prefix(node), addr) >= node->len;
+	__be64 word;
+
+	memcpy(&word, key, sizeof(word));
+	return be64_to_cpu(word);
+}
+
+/*
+ * Asked of each node that a lookup visits: in place, and with one load as long as the
+ * prefix is not longer than 64 bits.
+ */
+static __always_inline bool contains(const struct synq_lpm_node *node,
+				     struct address addr)
+{
+	const u8 len = node->len;
+	u64 other = word_at(node->key) ^ addr.hi;
+
+	if (len < 64)
+		return !(other >> 1 >> (63 - len));
+	if (len > 64)
+		other |= (word_at(node->key + 8) ^ addr.lo) >> (128 - len);
+	return !other;
 }
 
 static u32 available(const struct synq_lpm *lpm)
