@@ -162,12 +162,20 @@ static void cut(u64 addr[2], unsigned int len)
 void synq_aggregate_of(const struct synq_aggregates *aggregates, bool is_v6,
 		       const void *addr, struct synq_source *source)
 {
-	u8 bytes[16] = { [10] = 0xff, [11] = 0xff };
+	unsigned int len = 96 + aggregates->len[0];
+	__be32 v4;
 
-	memcpy(is_v6 ? bytes : bytes + 12, addr, is_v6 ? 16 : 4);
-	memcpy(source->addr, bytes, sizeof(source->addr));
-	cut(source->addr, is_mapped(bytes) ? 96 + aggregates->len[0] :
-					     aggregates->len[1]);
+	if (is_v6) {
+		memcpy(source->addr, addr, sizeof(source->addr));
+		if (!is_mapped(addr))
+			len = aggregates->len[1];
+	} else {
+		memcpy(&v4, addr, sizeof(v4));
+		source->addr[0] = 0;
+		source->addr[1] = (__force u64)
+			cpu_to_be64(0xffffULL << 32 | be32_to_cpu(v4));
+	}
+	cut(source->addr, len);
 	source->hash = siphash_2u64(source->addr[0], source->addr[1],
 				    &aggregates->key);
 }
