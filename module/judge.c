@@ -51,7 +51,7 @@ static enum synq_verdict police(struct synq_arrival *syn)
 	bool stray = false;
 
 	answer = synq_policer_take(syn->sn, syn->class, &syn->seg.client,
-				   ktime_get_ns(), &stray);
+				   syn->history.now_ns, &stray);
 	if (stray)
 		count(syn, SYNQ_COUNT_SOURCE_UNTRACKED);
 	if (answer == SYNQ_SOURCE_CONFORMS)
@@ -199,6 +199,7 @@ static void recall(struct synq_arrival *syn)
 		.sport = seg->sport,
 		.dport = seg->dport,
 		.seq = seg->seq,
+		.now_ns = ktime_get_ns(),
 	};
 	count(syn, SYNQ_COUNT_SEEN);
 	if (synq_refusal_find(syn->sn, &syn->history))

@@ -115,7 +115,7 @@ bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn)
 		return false;
 	syn->hash = hash_of(refusals, syn);
 	age = synq_fingerprint_age(&refusals->fingerprints, syn->hash,
-				   to_ms(ktime_get_ns()));
+				   to_ms(syn->now_ns));
 	if (age < 0)
 		return false;
 	syn->is_retry = true;
@@ -213,7 +213,7 @@ void synq_refusal_note(const struct synq_net *sn,
 	refusals = rcu_dereference(sn->refusals);
 	if (!refusals)
 		return;
-	now = ktime_get_ns();
+	now = syn->now_ns;
 	/*
 	 * Who was let through or got a cookie was not refused: if it comes
 	 * again, it was lost elsewhere.

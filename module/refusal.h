@@ -15,6 +15,7 @@
  * @sport: of the client
  * @dport: of this host
  * @seq: its sequence number
+ * @now_ns: monotonic clock
  * @hash: of all these, set by synq_refusal_find()
  * @is_retry: it was refused before, set by synq_refusal_find()
  * @refused_ms: since then, likewise
@@ -28,6 +29,7 @@ struct synq_refusal_syn {
 	__be16 sport;
 	__be16 dport;
 	__be32 seq;
+	u64 now_ns;
 	u64 hash;
 	bool is_retry;
 	u32 refused_ms;
