@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How the SYN queue is shared out, and when a class has had its share.
+ *
+ * Half of the queue is shared out alike among the classes; who comes first has the
+ * other half.  So a class may use what no other class has a claim to, up to all of
+ * the queue where it is the only one, and finds its share free whatever the others
+ * do.
+ *
+ * A class has had its share when the queue holds no more for it, or earlier: when
+ * a quarter of the queue is occupied by requests of its own that nobody expects to
+ * be answered any more.  Those are a flood's.  Handshakes that only take long, as
+ * those of far clients do, are expected.
+ *
+ * Once on, that stays for a while, so that what is answered by a cookie, which says
+ * nothing about the queue, does not switch itself off: until less than half of it
+ * is left, and for 5 s at least; twice as long whenever it comes again before four
+ * times as long are over, up to 80 s.  A flood that goes on for hours is
+ * let in once in 80 s, and only to its share.
+ *
+ * It does not lock or read a clock.  Pure.
+ */
+#include <linux/compiler.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+
+#include "flood.h"
+
+#define HOLD_MIN_NS	(5ULL * NSEC_PER_SEC)
+#define HOLD_MAX_NS	(80ULL * NSEC_PER_SEC)
+#define FEW		8U	/* requests that say nothing in a short queue */
+
+/**
+ * synq_flood_room() - requests that the SYN queue of a listener can hold
+ * @backlog: of the listener
+ * @syn_backlog: net.ipv4.tcp_max_syn_backlog
+ * @cookies: net.ipv4.tcp_syncookies is not 0
+ *
+ * Without cookies the kernel keeps the last quarter of @syn_backlog for
+ * destinations that it knows.
+ *
+ * Context: any
+ * Return: requests, at least 1
+ */
+u32 synq_flood_room(u32 backlog, u32 syn_backlog, bool cookies)
+{
+	if (!cookies)
+		backlog = min(backlog, syn_backlog - syn_backlog / 4);
+	return max(backlog, 1U);
+}
+
+/**
+ * synq_flood_share() - the share of one class
+ * @room: of the queue
+ * @classes: that have a share; not 0
+ *
+ * Context: any
+ * Return: requests; all shares together are at most half of the room
+ */
+u32 synq_flood_share(u32 room, u32 classes)
+{
+	return room / 2 / classes;
+}
+
+/* Is there none, or will there be none after @more have come? */
+static bool is_short(const struct synq_flood_sight *sight, u32 more)
+{
+	u64 length = (u64)sight->length + more;
+
+	if (length >= sight->room)
+		return true;
+	return (u64)sight->own + more >= sight->share &&
+	       length + sight->kept + sight->spare >= sight->room;
+}
+
+/**
+ * synq_flood_is_full() - does the queue hold no more requests of a class?
+ * @sight: of the class
+ *
+ * Context: any
+ * Return: true if so
+ */
+bool synq_flood_is_full(const struct synq_flood_sight *sight)
+{
+	return is_short(sight, 0);
+}
+
+/* Requests that nobody expects to be answered. */
+static u32 idle(const struct synq_flood_sight *sight)
+{
+	return sight->own - min(sight->own, sight->expected);
+}
+
+static u32 most_idle(const struct synq_flood_sight *sight)
+{
+	return max(sight->room / 4, min(sight->room, FEW));
+}
+
+static bool is_over(const struct synq_flood_sight *sight)
+{
+	return is_short(sight, 0) || idle(sight) >= most_idle(sight);
+}
+
+static bool is_under(const struct synq_flood_sight *sight)
+{
+	return !is_short(sight, sight->room / 8) &&
+	       2 * (u64)idle(sight) < most_idle(sight);
+}
+
+/**
+ * synq_flood_is_due() - does the state of a class have to change?
+ * @flood: its state
+ * @sight: of the class; while on, nothing is expected
+ * @now_ns: monotonic clock, ns
+ *
+ * Context: any
+ * Return: true if so
+ */
+bool synq_flood_is_due(const struct synq_flood *flood,
+		       const struct synq_flood_sight *sight, u64 now_ns)
+{
+	if (!READ_ONCE(flood->on))
+		return is_over(sight);
+	return now_ns >= flood->changed_ns + flood->hold_ns && is_under(sight);
+}
+
+/**
+ * synq_flood_turn() - change the state
+ * @flood: of a class
+ * @now_ns: monotonic clock, ns
+ *
+ * Context: any; callers exclude each other
+ */
+void synq_flood_turn(struct synq_flood *flood, u64 now_ns)
+{
+	bool again = flood->hold_ns &&
+		     now_ns < flood->changed_ns + 4 * flood->hold_ns;
+
+	WRITE_ONCE(flood->on, !flood->on);
+	if (flood->on)
+		flood->hold_ns = again ? min(2 * flood->hold_ns, HOLD_MAX_NS) :
+					 HOLD_MIN_NS;
+	flood->changed_ns = now_ns;
+}

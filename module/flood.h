@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How the SYN queue is shared out, and when a class has had its share.  See flood.c.
+ */
+#ifndef _SYNQ_FLOOD_H
+#define _SYNQ_FLOOD_H
+
+#include <linux/types.h>
+
+/**
+ * struct synq_flood_sight - the SYN queue of a listener, as one class sees it
+ * @room: requests that it can hold
+ * @length: requests in it
+ * @own: of these, the class's that have not been answered
+ * @expected: of those, that will be, soon
+ * @share: requests that are the class's due
+ * @kept: of the shares of the other classes, what they do not use
+ * @spare: for other CPUs
+ */
+struct synq_flood_sight {
+	u32 room;
+	u32 length;
+	u32 own;
+	u32 expected;
+	u32 share;
+	u32 kept;
+	u32 spare;
+};
+
+/**
+ * struct synq_flood - the state of one class at one listener
+ * @on: it has had its share
+ * @changed_ns: since when; 0: it never had
+ * @hold_ns: so long at least that lasts; 0 likewise
+ */
+struct synq_flood {
+	bool on;
+	u64 changed_ns;
+	u64 hold_ns;
+};
+
+u32 synq_flood_room(u32 backlog, u32 syn_backlog, bool cookies);
+u32 synq_flood_share(u32 room, u32 classes);
+bool synq_flood_is_full(const struct synq_flood_sight *sight);
+bool synq_flood_is_due(const struct synq_flood *flood,
+		       const struct synq_flood_sight *sight, u64 now_ns);
+void synq_flood_turn(struct synq_flood *flood, u64 now_ns);
+
+#endif /* _SYNQ_FLOOD_H */

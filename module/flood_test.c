@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of flood.c, in user space.  Run by "make -C module/test check".
+ */
+#include <linux/time64.h>
+#include <linux/types.h>
+
+#include "flood.h"
+#include "test/tap.h"
+
+#define S	((u64)NSEC_PER_SEC)
+#define MS	((u64)NSEC_PER_MSEC)
+
+static const u32 rooms[] = { 1, 2, 3, 8, 16, 40, 128, 1000, 4096, 65535, ~0U };
+
+static bool room(void)
+{
+	check(synq_flood_room(128, 512, true) == 128, "the backlog");
+	check(synq_flood_room(128, 512, false) == 128, "the shorter");
+	check(synq_flood_room(4096, 512, false) == 384, "three quarters");
+	check(synq_flood_room(0, 0, false) == 1, "never nothing");
+	check(synq_flood_room(0, 512, true) == 1, "never nothing");
+	return true;
+}
+
+static struct synq_flood_sight sight_of(u32 room, u32 classes)
+{
+	return (struct synq_flood_sight){
+		.room = room,
+		.share = synq_flood_share(room, classes),
+		.kept = (classes - 1) * synq_flood_share(room, classes),
+	};
+}
+
+/* An empty queue is nobody's problem, however short it is. */
+static bool empty(void)
+{
+	struct synq_flood flood = { 0 };
+	unsigned int i, classes;
+
+	for (i = 0; i < ARRAY_SIZE(rooms); i++)
+		for (classes = 1; classes <= 17; classes++) {
+			struct synq_flood_sight sight = sight_of(rooms[i],
+								 classes);
+
+			check(!synq_flood_is_full(&sight), "%u", rooms[i]);
+			check(!synq_flood_is_due(&flood, &sight, 0), "%u",
+			      rooms[i]);
+			flood.on = true;
+			check(synq_flood_is_due(&flood, &sight, 100 * S), "%u",
+			      rooms[i]);
+			flood.on = false;
+		}
+	return true;
+}
+
+/* Whatever one class lets in, each of the others finds its share. */
+static bool shares(void)
+{
+	unsigned int i, classes, n;
+
+	for (i = 0; i + 1 < ARRAY_SIZE(rooms); i++)
+		for (classes = 1; classes <= 17; classes++) {
+			u32 share = synq_flood_share(rooms[i], classes);
+			struct synq_flood_sight flood = sight_of(rooms[i],
+								 classes);
+			struct synq_flood_sight other = flood;
+
+			while (!synq_flood_is_full(&flood)) {
+				flood.own++;
+				flood.length++;
+			}
+			check(flood.length + flood.kept >= rooms[i] &&
+			      flood.length <= rooms[i], "%u", flood.length);
+			check(classes > 1 || flood.length == rooms[i],
+			      "alone it has all of %u", rooms[i]);
+			other.length = flood.length;
+			other.kept = (classes > 1 ? classes - 2 : 0) * share;
+			for (n = 0; classes > 1 && n < share; n++) {
+				check(!synq_flood_is_full(&other),
+				      "%u of %u, room %u", n, share, rooms[i]);
+				other.own++;
+				other.length++;
+			}
+		}
+	return true;
+}
+
+/* Far clients of one class may fill the queue; a flood a quarter of it. */
+static bool expected(void)
+{
+	struct synq_flood_sight sight = sight_of(128, 1);
+	struct synq_flood flood = { 0 };
+
+	sight.own = 120;
+	sight.length = 120;
+	sight.expected = 120;
+	check(!synq_flood_is_due(&flood, &sight, 0), "far clients");
+	sight.expected = 89;
+	check(!synq_flood_is_due(&flood, &sight, 0), "31 lost");
+	sight.expected = 88;
+	check(synq_flood_is_due(&flood, &sight, 0), "32 lost");
+	sight.own = 8;
+	sight.length = 8;
+	sight.expected = 100;
+	check(!synq_flood_is_due(&flood, &sight, 0), "more than there are");
+	sight = sight_of(16, 1);
+	sight.own = 7;
+	sight.length = 7;
+	check(!synq_flood_is_due(&flood, &sight, 0), "few say nothing");
+	return true;
+}
+
+/* On at a quarter; off at less than an eighth, and not before its time. */
+static bool hysteresis(void)
+{
+	struct synq_flood_sight sight = sight_of(128, 2);
+	struct synq_flood flood = { 0 };
+
+	sight.own = 32;
+	sight.length = 32;
+	check(synq_flood_is_due(&flood, &sight, 10 * S), "a quarter");
+	synq_flood_turn(&flood, 10 * S);
+	check(flood.on, "on");
+	sight.own = 16;
+	sight.length = 16;
+	check(!synq_flood_is_due(&flood, &sight, 1000 * S), "an eighth");
+	sight.own = 15;
+	sight.length = 15;
+	check(!synq_flood_is_due(&flood, &sight, 15 * S - 1), "not yet");
+	check(synq_flood_is_due(&flood, &sight, 15 * S), "now");
+	sight.length = 120;
+	check(!synq_flood_is_due(&flood, &sight, 15 * S),
+	      "there is no room yet");
+	sight.length = 96 - 16;
+	check(synq_flood_is_due(&flood, &sight, 15 * S), "there is");
+	synq_flood_turn(&flood, 15 * S);
+	check(!flood.on, "off");
+	return true;
+}
+
+/* A flood without end, whose requests vanish at once: twice as long each time. */
+static bool hold(void)
+{
+	struct synq_flood_sight full = sight_of(128, 2);
+	struct synq_flood_sight none = full;
+	struct synq_flood flood = { 0 };
+	u32 turns = 0;
+	u64 now, held[16], since = 0;
+
+	full.own = 96;
+	full.length = 96;
+	for (now = 1; now < 600 * S; now += MS) {
+		if (!synq_flood_is_due(&flood, flood.on ? &none : &full, now))
+			continue;
+		synq_flood_turn(&flood, now);
+		if (!flood.on && turns / 2 < ARRAY_SIZE(held))
+			held[turns / 2] = now - since;
+		since = now;
+		turns++;
+	}
+	check(turns / 2 == 10, "%u turns", turns);
+	check(held[0] == 5 * S && held[1] == 10 * S && held[2] == 20 * S &&
+	      held[3] == 40 * S && held[4] == 80 * S && held[5] == 80 * S,
+	      "%llu %llu %llu", (unsigned long long)held[0],
+	      (unsigned long long)held[1], (unsigned long long)held[2]);
+	/* Long quiet: as at first. */
+	if (flood.on)
+		synq_flood_turn(&flood, now);
+	synq_flood_turn(&flood, now + 320 * S);
+	check(flood.hold_ns == 5 * S, "%llu", (unsigned long long)flood.hold_ns);
+	return true;
+}
+
+int main(void)
+{
+	static const struct tap_case cases[] = {
+		{ "room is what the kernel has", room },
+		{ "an empty queue is nobody's problem", empty },
+		{ "each class finds its share", shares },
+		{ "far clients are expected", expected },
+		{ "on and off are apart", hysteresis },
+		{ "the longer it lasts the longer it holds", hold },
+	};
+
+	return tap_run(cases, ARRAY_SIZE(cases));
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whose requests are in the SYN queue: SYNs let through to a listener that have
+ * not been answered by a final ACK yet.
+ *
+ * The kernel counts its half-open requests, but not by class, and does not tell
+ * when it gives one up: after 63 s, after 7 s when the queue is more than half full,
+ * or at once when the client resets it.  So SYNs let through are counted by the two
+ * seconds in which they came, each final ACK takes one out of its own slice, and
+ * where more are counted than the kernel has, the oldest are gone: all requests
+ * are kept for the same time.  What is older than 64 s is not counted.
+ *
+ * Of those that are gone out of one slice, all but the last are taken for the ones of
+ * the class that has most there: a flood's.
+ *
+ * It does not decide anything, read a clock or lock.  Pure.
+ */
+#include <linux/compiler.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+
+#include "halfopen.h"
+
+#define SLICE_NS	(2ULL * NSEC_PER_SEC)
+
+static u32 *slice_at(struct synq_halfopen *halfopen, u64 slice)
+{
+	return halfopen->in[slice % SYNQ_HALFOPEN_SLICES];
+}
+
+static void take(struct synq_halfopen *halfopen, u64 slice, u8 class, u32 n)
+{
+	slice_at(halfopen, slice)[class] -= n;
+	WRITE_ONCE(halfopen->total, halfopen->total - n);
+	WRITE_ONCE(halfopen->open[class], halfopen->open[class] - n);
+}
+
+static void clear(struct synq_halfopen *halfopen, u64 slice)
+{
+	u8 class;
+
+	for (class = 0; class < SYNQ_HALFOPEN_CLASSES; class++)
+		take(halfopen, slice, class, slice_at(halfopen, slice)[class]);
+}
+
+/* Slices that come into use again are of 64 s ago. */
+static void advance(struct synq_halfopen *halfopen, u64 now_ns)
+{
+	u64 now = div64_u64(now_ns, SLICE_NS);
+	u32 steps;
+
+	if (now <= halfopen->slice)
+		return;
+	steps = min_t(u64, now - halfopen->slice, SYNQ_HALFOPEN_SLICES);
+	while (steps)
+		clear(halfopen, now - --steps);
+	halfopen->slice = now;
+	if (now - halfopen->oldest >= SYNQ_HALFOPEN_SLICES)
+		halfopen->oldest = now - SYNQ_HALFOPEN_SLICES + 1;
+}
+
+/**
+ * synq_halfopen_init() - none yet
+ * @halfopen: zero
+ * @now_ns: monotonic clock, ns
+ *
+ * Context: any
+ */
+void synq_halfopen_init(struct synq_halfopen *halfopen, u64 now_ns)
+{
+	halfopen->slice = div64_u64(now_ns, SLICE_NS);
+	halfopen->oldest = halfopen->slice;
+}
+
+/**
+ * synq_halfopen_begin() - a SYN was let through
+ * @halfopen: of the listener
+ * @class: of the SYN
+ * @now_ns: monotonic clock, ns
+ *
+ * Context: any; callers exclude each other
+ */
+void synq_halfopen_begin(struct synq_halfopen *halfopen, u8 class, u64 now_ns)
+{
+	advance(halfopen, now_ns);
+	slice_at(halfopen, halfopen->slice)[class]++;
+	WRITE_ONCE(halfopen->total, halfopen->total + 1);
+	halfopen->fresh++;
+	WRITE_ONCE(halfopen->open[class], halfopen->open[class] + 1);
+}
+
+/**
+ * synq_halfopen_answered() - the final ACK of a request came
+ * @halfopen: of the listener
+ * @class: of the connection
+ * @now_ns: monotonic clock, ns
+ * @age_ns: since its SYN-ACK
+ *
+ * The SYN may have come in the slice before that.  One that was taken for gone is
+ * not counted any more.
+ *
+ * Context: any; callers exclude each other
+ */
+void synq_halfopen_answered(struct synq_halfopen *halfopen, u8 class,
+			    u64 now_ns, u64 age_ns)
+{
+	u64 slice;
+
+	advance(halfopen, now_ns);
+	slice = min(div64_u64(now_ns - min(age_ns, now_ns), SLICE_NS),
+		    halfopen->slice);
+	if (slice >= halfopen->oldest && slice_at(halfopen, slice)[class])
+		take(halfopen, slice, class, 1);
+	else if (slice > halfopen->oldest &&
+		 slice_at(halfopen, slice - 1)[class])
+		take(halfopen, slice - 1, class, 1);
+}
+
+/* The class that has most in a slice. */
+static u8 most_in(struct synq_halfopen *halfopen, u64 slice)
+{
+	const u32 *in = slice_at(halfopen, slice);
+	u8 class, most = 0;
+
+	for (class = 1; class < SYNQ_HALFOPEN_CLASSES; class++)
+		if (in[class] > in[most])
+			most = class;
+	return most;
+}
+
+/**
+ * synq_halfopen_settle() - compare with what the kernel has
+ * @halfopen: of the listener
+ * @now_ns: monotonic clock, ns
+ * @length: of its SYN queue
+ *
+ * What was counted since the last time may still be on its way there.
+ *
+ * Context: any; callers exclude each other
+ */
+void synq_halfopen_settle(struct synq_halfopen *halfopen, u64 now_ns,
+			  u32 length)
+{
+	u64 at_most = (u64)length + halfopen->fresh;
+
+	advance(halfopen, now_ns);
+	halfopen->fresh = 0;
+	while (halfopen->total > at_most) {
+		u64 oldest = halfopen->oldest;
+		u8 class = most_in(halfopen, oldest);
+		u32 there = slice_at(halfopen, oldest)[class];
+
+		if (there)
+			take(halfopen, oldest, class,
+			     min_t(u64, there, halfopen->total - at_most));
+		else if (oldest < halfopen->slice)
+			halfopen->oldest++;
+		else
+			break;
+	}
+}

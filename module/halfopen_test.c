@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of halfopen.c, in user space.  Run by "make -C module/test check".
+ */
+#include <linux/time64.h>
+#include <linux/types.h>
+
+#include "halfopen.h"
+#include "test/tap.h"
+
+#define S	((u64)NSEC_PER_SEC)
+#define MS	((u64)NSEC_PER_MSEC)
+
+static bool sums_agree(const struct synq_halfopen *halfopen)
+{
+	u32 total = 0, slice, class;
+
+	for (class = 0; class < SYNQ_HALFOPEN_CLASSES; class++) {
+		u32 open = 0;
+
+		for (slice = 0; slice < SYNQ_HALFOPEN_SLICES; slice++)
+			open += halfopen->in[slice][class];
+		check(open == halfopen->open[class], "class %u: %u, not %u",
+		      class, halfopen->open[class], open);
+		total += open;
+	}
+	check(total == halfopen->total, "%u, not %u", halfopen->total, total);
+	return true;
+}
+
+static bool begun_and_answered(void)
+{
+	struct synq_halfopen halfopen = { 0 };
+	u32 n;
+
+	synq_halfopen_init(&halfopen, 1000 * S);
+	for (n = 0; n < 100; n++)
+		synq_halfopen_begin(&halfopen, 3, 1000 * S + n * 100 * MS);
+	check(halfopen.open[3] == 100, "%u", halfopen.open[3]);
+	for (n = 0; n < 100; n++)
+		synq_halfopen_answered(&halfopen, 3, 1010 * S + n * 100 * MS,
+				       10 * S);
+	check(halfopen.open[3] == 0, "%u", halfopen.open[3]);
+	return sums_agree(&halfopen);
+}
+
+/* The SYN-ACK is sent after the SYN was counted. */
+static bool slice_before(void)
+{
+	struct synq_halfopen halfopen = { 0 };
+
+	synq_halfopen_init(&halfopen, 1000 * S);
+	synq_halfopen_begin(&halfopen, 0, 1002 * S - 1);
+	synq_halfopen_answered(&halfopen, 0, 1002 * S + 50 * MS, 50 * MS);
+	check(!halfopen.total, "%u", halfopen.total);
+	/* What was not counted is not taken from anybody. */
+	synq_halfopen_begin(&halfopen, 1, 1002 * S);
+	synq_halfopen_answered(&halfopen, 0, 1002 * S + 50 * MS, 50 * MS);
+	synq_halfopen_answered(&halfopen, 1, 1002 * S + 50 * MS, 2000 * S);
+	check(halfopen.open[1] == 1, "%u", halfopen.open[1]);
+	return sums_agree(&halfopen);
+}
+
+static bool expires(void)
+{
+	struct synq_halfopen halfopen = { 0 };
+
+	synq_halfopen_init(&halfopen, 0);
+	synq_halfopen_begin(&halfopen, 5, 0);
+	synq_halfopen_begin(&halfopen, 6, 1 * S);
+	synq_halfopen_begin(&halfopen, 7, 2 * S);
+	synq_halfopen_settle(&halfopen, 63 * S, ~0U);
+	check(halfopen.total == 3, "%u", halfopen.total);
+	synq_halfopen_settle(&halfopen, 64 * S, ~0U);
+	check(halfopen.total == 1 && halfopen.open[7] == 1, "%u", halfopen.total);
+	synq_halfopen_settle(&halfopen, 1000000 * S, ~0U);
+	check(!halfopen.total, "%u", halfopen.total);
+	return sums_agree(&halfopen);
+}
+
+/* The oldest are gone first, and of one slice those of a flood. */
+static bool settles(void)
+{
+	struct synq_halfopen halfopen = { 0 };
+	u32 n;
+
+	synq_halfopen_init(&halfopen, 0);
+	for (n = 0; n < 10; n++)
+		synq_halfopen_begin(&halfopen, 2, 0);
+	synq_halfopen_begin(&halfopen, 1, 0);
+	for (n = 0; n < 5; n++)
+		synq_halfopen_begin(&halfopen, 3, 10 * S);
+	synq_halfopen_settle(&halfopen, 10 * S, 0);
+	check(halfopen.total == 16, "%u on their way", halfopen.total);
+	synq_halfopen_settle(&halfopen, 10 * S, 16);
+	check(halfopen.total == 16, "%u", halfopen.total);
+	synq_halfopen_settle(&halfopen, 10 * S, 7);
+	check(halfopen.open[2] == 1 && halfopen.open[1] == 1 &&
+	      halfopen.open[3] == 5, "%u %u %u", halfopen.open[2],
+	      halfopen.open[1], halfopen.open[3]);
+	synq_halfopen_settle(&halfopen, 10 * S, 4);
+	check(halfopen.open[3] == 4 && halfopen.total == 4, "%u",
+	      halfopen.open[3]);
+	synq_halfopen_settle(&halfopen, 10 * S, 0);
+	check(!halfopen.total, "%u", halfopen.total);
+	synq_halfopen_settle(&halfopen, 10 * S, 0);
+	return sums_agree(&halfopen);
+}
+
+/*
+ * Beside a queue that keeps each request by itself: a flood that is answered by
+ * nobody, clients who answer after a while, and a kernel that gives up after 7 s.
+ * The number of each class may be off by what the slices blur.
+ */
+static bool like_the_queue(void)
+{
+	enum { MOST = 4096, LIFE = 7 };
+	static struct {
+		u64 begun, due;
+		u8 class;
+	} queue[MOST];
+	struct synq_halfopen halfopen = { 0 };
+	u32 n = 0, i, worst = 0;
+	u64 now;
+
+	synq_halfopen_init(&halfopen, 0);
+	for (now = 0; now < 100 * S; now += 2 * MS) {
+		bool flood = now > 20 * S && now < 60 * S;
+		u32 open[2] = { 0 };
+
+		for (i = 0; i < n; ) {
+			if (queue[i].due <= now) {
+				synq_halfopen_answered(&halfopen,
+						       queue[i].class, now,
+						       now - queue[i].begun);
+			} else if (queue[i].begun + LIFE * S > now) {
+				i++;
+				continue;
+			}
+			queue[i] = queue[--n];
+		}
+		if (n < MOST && tap_below(2)) {
+			u8 class = flood ? tap_below(3) > 0 : 0;
+
+			queue[n].begun = now;
+			queue[n].class = class;
+			queue[n].due = class ? ~0ULL :
+				       now + (100 + tap_below(400)) * MS;
+			n++;
+			synq_halfopen_begin(&halfopen, class, now);
+		}
+		synq_halfopen_settle(&halfopen, now, n);
+		for (i = 0; i < n; i++)
+			open[queue[i].class]++;
+		check(halfopen.total <= n + 1, "%u of %u", halfopen.total, n);
+		for (i = 0; i < 2; i++) {
+			u32 off = halfopen.open[i] > open[i] ?
+				  halfopen.open[i] - open[i] :
+				  open[i] - halfopen.open[i];
+
+			worst = off > worst ? off : worst;
+		}
+	}
+	/* 83 clients and 167 of the flood in a second; slices of two. */
+	check(worst < 120, "off by %u", worst);
+	return sums_agree(&halfopen);
+}
+
+static bool at_random(void)
+{
+	struct synq_halfopen halfopen = { 0 };
+	u64 now = tap_below(1000) * S;
+	u32 i;
+
+	synq_halfopen_init(&halfopen, now);
+	for (i = 0; i < 200000; i++) {
+		u8 class = tap_below(SYNQ_HALFOPEN_CLASSES);
+
+		now += tap_below(1000) ? tap_below(20) * MS :
+					 tap_below(100) * S;
+		switch (tap_below(4)) {
+		case 0:
+		case 1:
+			synq_halfopen_begin(&halfopen, class, now);
+			break;
+		case 2:
+			synq_halfopen_answered(&halfopen, class, now,
+					       tap_below(70000) * MS);
+			break;
+		case 3:
+			synq_halfopen_settle(&halfopen, now, tap_below(500));
+			break;
+		}
+		if (!sums_agree(&halfopen))
+			return false;
+	}
+	return true;
+}
+
+int main(void)
+{
+	static const struct tap_case cases[] = {
+		{ "what is begun is open until it is answered", begun_and_answered },
+		{ "the slice before counts, too", slice_before },
+		{ "what is older than 64 s is not counted", expires },
+		{ "the oldest are gone first", settles },
+		{ "it follows a queue", like_the_queue },
+		{ "the sums agree after anything", at_random },
+	};
+
+	return tap_run(cases, ARRAY_SIZE(cases));
+}
