@@ -52,7 +52,7 @@ static const struct nla_policy synq_bypass_set_nl_policy[SYNQ_A_CONF_BYPASS + 1]
 };
 
 /* SYNQ_CMD_CLASS_ADD - do */
-static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_ENFORCE + 1] = {
+static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_COOKIES + 1] = {
 	[SYNQ_A_CLASS_NAME] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
 	[SYNQ_A_CLASS_PRIORITY] = NLA_POLICY_MAX(NLA_U8, SYNQ_PRIORITY_MAX),
 	[SYNQ_A_CLASS_DEFAULT] = NLA_POLICY_MAX(NLA_U8, 1),
@@ -69,11 +69,12 @@ static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_ENFORCE + 1
 	[SYNQ_A_CLASS_MAX_WAIT] = { .type = NLA_U32, },
 	[SYNQ_A_CLASS_WEIGHT] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_WEIGHT_MAX),
 	[SYNQ_A_CLASS_MIN_SHARE] = NLA_POLICY_MAX(NLA_U8, SYNQ_MIN_SHARE_MAX),
+	[SYNQ_A_CLASS_COOKIES] = NLA_POLICY_MAX(NLA_U8, 3),
 	[SYNQ_A_CLASS_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
 /* SYNQ_CMD_CLASS_SET - do */
-static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_ENFORCE + 1] = {
+static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_COOKIES + 1] = {
 	[SYNQ_A_CLASS_NAME] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
 	[SYNQ_A_CLASS_PRIORITY] = NLA_POLICY_MAX(NLA_U8, SYNQ_PRIORITY_MAX),
 	[SYNQ_A_CLASS_DEFAULT] = NLA_POLICY_MAX(NLA_U8, 1),
@@ -90,6 +91,7 @@ static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_ENFORCE + 1
 	[SYNQ_A_CLASS_MAX_WAIT] = { .type = NLA_U32, },
 	[SYNQ_A_CLASS_WEIGHT] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_WEIGHT_MAX),
 	[SYNQ_A_CLASS_MIN_SHARE] = NLA_POLICY_MAX(NLA_U8, SYNQ_MIN_SHARE_MAX),
+	[SYNQ_A_CLASS_COOKIES] = NLA_POLICY_MAX(NLA_U8, 3),
 	[SYNQ_A_CLASS_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
@@ -119,21 +121,25 @@ static const struct nla_policy synq_match_del_nl_policy[SYNQ_A_MATCH_LENGTH + 1]
 };
 
 /* SYNQ_CMD_LISTENER_ADD - do */
-static const struct nla_policy synq_listener_add_nl_policy[SYNQ_A_LISTENER_SYNACK_RETRIES + 1] = {
+static const struct nla_policy synq_listener_add_nl_policy[SYNQ_A_LISTENER_APP_COOKIES + 1] = {
 	[SYNQ_A_LISTENER_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[SYNQ_A_LISTENER_ORDER] = NLA_POLICY_MAX(NLA_U8, 2),
 	[SYNQ_A_LISTENER_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
 	[SYNQ_A_LISTENER_APP_ORDER] = NLA_POLICY_MAX(NLA_U8, 1),
 	[SYNQ_A_LISTENER_SYNACK_RETRIES] = NLA_POLICY_MAX(NLA_U8, SYNQ_SYNACK_RETRIES_MAX),
+	[SYNQ_A_LISTENER_COOKIES] = NLA_POLICY_MAX(NLA_U8, 3),
+	[SYNQ_A_LISTENER_APP_COOKIES] = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
 /* SYNQ_CMD_LISTENER_SET - do */
-static const struct nla_policy synq_listener_set_nl_policy[SYNQ_A_LISTENER_SYNACK_RETRIES + 1] = {
+static const struct nla_policy synq_listener_set_nl_policy[SYNQ_A_LISTENER_APP_COOKIES + 1] = {
 	[SYNQ_A_LISTENER_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[SYNQ_A_LISTENER_ORDER] = NLA_POLICY_MAX(NLA_U8, 2),
 	[SYNQ_A_LISTENER_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
 	[SYNQ_A_LISTENER_APP_ORDER] = NLA_POLICY_MAX(NLA_U8, 1),
 	[SYNQ_A_LISTENER_SYNACK_RETRIES] = NLA_POLICY_MAX(NLA_U8, SYNQ_SYNACK_RETRIES_MAX),
+	[SYNQ_A_LISTENER_COOKIES] = NLA_POLICY_MAX(NLA_U8, 3),
+	[SYNQ_A_LISTENER_APP_COOKIES] = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
 /* SYNQ_CMD_LISTENER_DEL - do */
@@ -196,14 +202,14 @@ const struct genl_split_ops synq_nl_ops[22] = {
 		.cmd		= SYNQ_CMD_CLASS_ADD,
 		.doit		= synq_nl_class_add_doit,
 		.policy		= synq_class_add_nl_policy,
-		.maxattr	= SYNQ_A_CLASS_ENFORCE,
+		.maxattr	= SYNQ_A_CLASS_COOKIES,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= SYNQ_CMD_CLASS_SET,
 		.doit		= synq_nl_class_set_doit,
 		.policy		= synq_class_set_nl_policy,
-		.maxattr	= SYNQ_A_CLASS_ENFORCE,
+		.maxattr	= SYNQ_A_CLASS_COOKIES,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -248,14 +254,14 @@ const struct genl_split_ops synq_nl_ops[22] = {
 		.cmd		= SYNQ_CMD_LISTENER_ADD,
 		.doit		= synq_nl_listener_add_doit,
 		.policy		= synq_listener_add_nl_policy,
-		.maxattr	= SYNQ_A_LISTENER_SYNACK_RETRIES,
+		.maxattr	= SYNQ_A_LISTENER_APP_COOKIES,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= SYNQ_CMD_LISTENER_SET,
 		.doit		= synq_nl_listener_set_doit,
 		.policy		= synq_listener_set_nl_policy,
-		.maxattr	= SYNQ_A_LISTENER_SYNACK_RETRIES,
+		.maxattr	= SYNQ_A_LISTENER_APP_COOKIES,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

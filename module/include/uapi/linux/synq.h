@@ -43,6 +43,22 @@ enum synq_excess {
 };
 
 /**
+ * enum synq_cookies - When a SYN that is within its rates is answered by a SYN
+ *   cookie, in place of a half-open request.
+ * @SYNQ_COOKIES_INHERIT: A class as its listener, an application as
+ *   configured, a listener as auto.
+ * @SYNQ_COOKIES_AUTO: While its class has had its share of the SYN queue.
+ * @SYNQ_COOKIES_ALWAYS: Whatever the SYN queue holds.
+ * @SYNQ_COOKIES_NEVER: Refused where its class has had its share.
+ */
+enum synq_cookies {
+	SYNQ_COOKIES_INHERIT,
+	SYNQ_COOKIES_AUTO,
+	SYNQ_COOKIES_ALWAYS,
+	SYNQ_COOKIES_NEVER,
+};
+
+/**
  * enum synq_order - In which order a listener's accept queue is served.
  * @SYNQ_ORDER_STRICT: By class, FIFO inside a class, with the minimum shares
  *   of classes.
@@ -83,6 +99,10 @@ enum synq_reason {
  * @SYNQ_REFUSED_EXCESS_COOKIE: Over a rate, and answered by a SYN cookie; not
  *   refused.
  * @SYNQ_REFUSED_EXCESS_UNANSWERED: Over a rate, and no answer could be sent.
+ * @SYNQ_REFUSED_COOKIE_SENT: Answered by a SYN cookie, by the policy on
+ *   cookies; not refused.
+ * @SYNQ_REFUSED_SHARE_REFUSED: The class had had its share of the SYN queue,
+ *   and no cookie could be sent.
  */
 enum synq_refused {
 	SYNQ_REFUSED_EXCESS_DROPPED,
@@ -91,10 +111,13 @@ enum synq_refused {
 	SYNQ_REFUSED_EXCESS_RESET,
 	SYNQ_REFUSED_EXCESS_COOKIE,
 	SYNQ_REFUSED_EXCESS_UNANSWERED,
+	SYNQ_REFUSED_COOKIE_SENT,
+	SYNQ_REFUSED_SHARE_REFUSED,
 };
 
 #define SYNQ_SYNACK_RETRIES_MAX	127
 #define SYNQ_SO_ORDER		1216
+#define SYNQ_SO_COOKIES		1217
 #define SYNQ_REFUSALS_MAX	512
 
 enum {
@@ -142,6 +165,7 @@ enum {
 	SYNQ_A_CLASS_MAX_WAIT_EFFECTIVE,
 	SYNQ_A_CLASS_BUILTIN,
 	SYNQ_A_CLASS_MATCHES,
+	SYNQ_A_CLASS_COOKIES,
 
 	__SYNQ_A_CLASS_MAX,
 	SYNQ_A_CLASS_MAX = (__SYNQ_A_CLASS_MAX - 1)
@@ -163,6 +187,8 @@ enum {
 	SYNQ_A_LISTENER_APP_ORDER,
 	SYNQ_A_LISTENER_SOCKETS,
 	SYNQ_A_LISTENER_SYNACK_RETRIES,
+	SYNQ_A_LISTENER_COOKIES,
+	SYNQ_A_LISTENER_APP_COOKIES,
 
 	__SYNQ_A_LISTENER_MAX,
 	SYNQ_A_LISTENER_MAX = (__SYNQ_A_LISTENER_MAX - 1)
@@ -207,6 +233,11 @@ enum {
 	SYNQ_A_COUNTERS_EXCESS_RESET,
 	SYNQ_A_COUNTERS_EXCESS_COOKIE,
 	SYNQ_A_COUNTERS_EXCESS_UNANSWERED,
+	SYNQ_A_COUNTERS_COOKIE_SENT,
+	SYNQ_A_COUNTERS_SHARE_REFUSED,
+	SYNQ_A_COUNTERS_FLOODED,
+	SYNQ_A_COUNTERS_FLOODED_NOW,
+	SYNQ_A_COUNTERS_HALF_OPEN,
 
 	__SYNQ_A_COUNTERS_MAX,
 	SYNQ_A_COUNTERS_MAX = (__SYNQ_A_COUNTERS_MAX - 1)
