@@ -190,6 +190,7 @@ void synq_admission_init(struct synq_admission *admission, const struct sock *sk
 	synq_flight_clock_init(&admission->clock, ktime_get_ns());
 	admission->since_ns = admission->clock.epoch_ns;
 	admission->unseen = max(inet_csk_reqsk_queue_len(sk), 0);
+	synq_halfopen_init(&admission->synqueue.halfopen, ktime_get_ns());
 	admission->handshake_ns = admission->clock.mean_ns;
 	admission->slice_ns = admission->clock.slice_ns;
 }
@@ -205,8 +206,10 @@ static void publish(struct synq_admission *admission, u8 slot)
 }
 
 /* The first to come in a new slice of time advances all classes. */
-static void advance(struct synq_admission *admission, u64 now_ns)
+static void advance(struct synq_admission *admission, const struct sock *sk,
+		    u64 now_ns)
 {
+	u32 half_open = max(inet_csk_reqsk_queue_len(sk), 0);
 	u8 slot;
 
 	if (now_ns < READ_ONCE(admission->due_ns) ||
@@ -219,6 +222,8 @@ static void advance(struct synq_admission *admission, u64 now_ns)
 	}
 	if (now_ns - admission->since_ns > UNSEEN_NS)
 		WRITE_ONCE(admission->unseen, 0);
+	synq_halfopen_settle(&admission->synqueue.halfopen, now_ns,
+			     half_open);
 	WRITE_ONCE(admission->due_ns, now_ns + admission->clock.slice_ns);
 	spin_unlock_bh(&admission->lock);
 }
@@ -398,7 +403,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 	if (class->max_wait_effective != SYNQ_WAIT_NONE)
 		law.max_wait_ns = (u64)class->max_wait_effective *
 				  NSEC_PER_MSEC;
-	advance(admission, ktime_get_ns());
+	advance(admission, sk, ktime_get_ns());
 	add_all(&law, &view);
 	answer = synq_law(&law);
 	if (answer == SYNQ_LAW_LATE ||
@@ -418,18 +423,25 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 }
 
 /**
- * synq_admission_begin() - a SYN was let through to the listener
+ * synq_admission_begin() - a SYN was let through to the listener, or answered by a
+ * cookie
  * @admission: of the listener
  * @class: of the SYN
+ * @is_halfopen: it was let through, and takes a place in the SYN queue
  *
  * Context: any
  */
 void synq_admission_begin(struct synq_admission *admission,
-			  const struct synq_class *class)
+			  const struct synq_class *class, bool is_halfopen)
 {
+	u64 now = ktime_get_ns();
+
 	spin_lock_bh(&admission->lock);
 	synq_flight_begin(&admission->flight[class->slot], &admission->clock,
-			  ktime_get_ns());
+			  now);
+	if (is_halfopen)
+		synq_halfopen_begin(&admission->synqueue.halfopen, class->slot,
+				    now);
 	publish(admission, class->slot);
 	spin_unlock_bh(&admission->lock);
 }
@@ -471,6 +483,8 @@ void synq_admission_complete(struct synq_admission *admission,
 	switch (final) {
 	case SYNQ_FINAL_ACK:
 		age = age_of(req);
+		synq_halfopen_answered(&admission->synqueue.halfopen,
+				       class->slot, now, age);
 		/* After a retransmission it says nothing, as in Karn 1987. */
 		if (!req->num_retrans)
 			synq_flight_clock_add(clock, now, age);
@@ -479,6 +493,9 @@ void synq_admission_complete(struct synq_admission *admission,
 		age = clock->mean_ns;
 		break;
 	case SYNQ_FINAL_FASTOPEN:
+		/* Let through a moment ago, and never in the SYN queue. */
+		synq_halfopen_answered(&admission->synqueue.halfopen,
+				       class->slot, now, 0);
 		break;
 	}
 	if (now - age < admission->since_ns)

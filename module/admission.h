@@ -10,6 +10,7 @@
 #include "conf.h"
 #include "flight.h"
 #include "slack.h"
+#include "synqueue.h"
 #include "withheld.h"
 
 struct request_sock;
@@ -17,11 +18,12 @@ struct sock;
 
 /**
  * struct synq_admission - handshakes under way at one listener
- * @lock: protects @clock, @flight and @slack, and who writes the rest
+ * @lock: protects @clock, @flight, @slack and @synqueue, and who writes the rest
  * @clock: how long they take
  * @flight: by slot of the class
  * @slack: how far below the limits SYNs are refused
  * @since_ns: since when the listener is managed
+ * @synqueue: whose half-open requests there are
  * @due_ns: when the slices of @flight advance next
  * @handshake_ns: mean time that they take, at most 4 s
  * @slice_ns: length of a slice of @flight
@@ -29,16 +31,17 @@ struct sock;
  * @ratio: by slot, how many of them are expected to, of SYNQ_FLIGHT_ONE
  * @unseen: requests of before @since_ns that may complete
  *
- * @flight, @slack, @due_ns and what follows may be read without the lock, and be a
+ * @flight, @slack, @synqueue, @due_ns and what follows may be read without the lock, and be a
  * little old: on a 32-bit machine @due_ns may even be torn, which advances the
  * slices once too often, and a slice's number, which misses a class once.
  */
 struct synq_admission {
-	spinlock_t lock;	/* protects next 3 fields */
+	spinlock_t lock;	/* protects next 4 fields */
 	struct synq_flight_clock clock;
 	struct synq_flight flight[SYNQ_SLOTS];
 	struct synq_slack slack;
 	u64 since_ns;
+	struct synq_synqueue synqueue;
 
 	/* read on every SYN */
 	u64 due_ns;
@@ -71,7 +74,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_withheld *withheld,
 				     u32 refused_ms);
 void synq_admission_begin(struct synq_admission *admission,
-			  const struct synq_class *class);
+			  const struct synq_class *class, bool is_halfopen);
 void synq_admission_complete(struct synq_admission *admission,
 			     const struct synq_class *class,
 			     const struct sock *sk,

@@ -271,6 +271,7 @@ static void give_waits(struct synq_conf *conf)
 	u8 i;
 
 	conf->weights = 0;
+	conf->n_sharing = 0;
 	for (i = 0; i < conf->n_positions; i++) {
 		struct synq_class *class = &conf->class[conf->order[i]];
 		bool first = class->slot == SYNQ_SLOT_LOCAL ||
@@ -279,8 +280,10 @@ static void give_waits(struct synq_conf *conf)
 		class->max_wait_effective = class->max_wait_given ?
 			class->max_wait : first ? SYNQ_WAIT_NONE : MAX_WAIT;
 		class->weight_effective = class->weight ?: 1;
-		if (synq_conf_shares(conf, class))
-			conf->weights += class->weight_effective;
+		if (!synq_conf_shares(conf, class))
+			continue;
+		conf->weights += class->weight_effective;
+		conf->n_sharing++;
 	}
 }
 
@@ -404,20 +407,42 @@ static void set_source_buckets(struct synq_class *class)
 	synq_tbf_init(&class->stray_tbf, class->bucket_rate, strays);
 }
 
-/* A cookie that the kernel will not look at is of no use. */
-static void check_excess(struct synq_conf *conf, const struct net *net,
-			 struct netlink_ext_ack *extack)
+/* What is said of cookies, but for where it says nothing of its own: BIT()s. */
+static u32 policies(const struct synq_conf *conf)
 {
-	bool cookies = false;
+	u32 given = 0;
+	unsigned int i;
+
+	for (i = SYNQ_SLOT_FIRST; i < SYNQ_SLOTS; i++)
+		given |= BIT(conf->class[i].cookies);
+	for (i = 0; i < conf->n_listeners; i++)
+		given |= BIT(conf->listener[i].cookies);
+	return given;
+}
+
+/*
+ * A cookie that the kernel will not look at is of no use; and its own it sends
+ * without asking.
+ */
+static void check_cookies(struct synq_conf *conf, const struct net *net,
+			  struct netlink_ext_ack *extack)
+{
+	u8 syncookies = READ_ONCE(net->ipv4.sysctl_tcp_syncookies);
+	u32 given = policies(conf);
+	bool excess = false;
 	u8 slot;
 
 	conf->answers = false;
 	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
 		conf->answers |= synq_conf_answers(&conf->class[slot]);
-		cookies |= conf->class[slot].excess == SYNQ_EXCESS_COOKIE;
+		excess |= conf->class[slot].excess == SYNQ_EXCESS_COOKIE;
 	}
-	if (cookies && !READ_ONCE(net->ipv4.sysctl_tcp_syncookies))
+	if (excess && !syncookies)
 		NL_SET_ERR_MSG(extack, "excess cookie drops while net.ipv4.tcp_syncookies is 0");
+	else if (given & BIT(SYNQ_COOKIES_ALWAYS) && !syncookies)
+		NL_SET_ERR_MSG(extack, "no cookies are sent while net.ipv4.tcp_syncookies is 0");
+	else if (given & BIT(SYNQ_COOKIES_NEVER) && syncookies == 2)
+		NL_SET_ERR_MSG(extack, "cookies never cannot hold: net.ipv4.tcp_syncookies is 2");
 }
 
 /**
@@ -453,7 +478,7 @@ int synq_conf_finish(struct synq_conf *conf, const struct net *net,
 		set_bucket(&conf->class[slot]);
 		set_source_buckets(&conf->class[slot]);
 	}
-	check_excess(conf, net, extack);
+	check_cookies(conf, net, extack);
 	return 0;
 }
 

@@ -56,6 +56,7 @@ struct synq_aggregates;
  * @weight_effective: share under SYNQ_ORDER_WEIGHTED, 1..1000
  * @min_share: per cent of what is accepted, under SYNQ_ORDER_STRICT; 0: none
  * @excess: enum synq_excess
+ * @cookies: enum synq_cookies
  * @is_default: takes what nothing else matches
  * @observe: count what would be done, and do nothing ("enforce off")
  */
@@ -92,6 +93,7 @@ struct synq_class {
 	u16 weight_effective;
 	u8 min_share;
 	u8 excess;
+	u8 cookies;
 	bool is_default;
 	bool observe;
 };
@@ -103,6 +105,8 @@ struct synq_class {
  * @app_order: the application may choose another for its socket
  * @synack_retries: how often an unanswered SYN-ACK is sent again; 0: as the
  *	application and sysctl have it
+ * @cookies: enum synq_cookies, for classes that have none of their own
+ * @app_cookies: the application may choose another for its socket
  * @observe: count what would be done, and do nothing ("enforce off")
  */
 struct synq_listener {
@@ -110,6 +114,8 @@ struct synq_listener {
 	u8 order;
 	bool app_order;
 	u8 synack_retries;
+	u8 cookies;
+	bool app_cookies;
 	bool observe;
 };
 
@@ -124,6 +130,7 @@ struct synq_listener {
  * @class: by slot
  * @lpm: source prefixes, IPv4 and IPv6; the value is the slot plus one
  * @weights: of all classes that have a share
+ * @n_sharing: their number; at least 1
  * @observe: count what would be done, and do nothing ("enforce off")
  * @answers: the excess of some class is answered
  * @n_listeners: number of @listener
@@ -139,6 +146,7 @@ struct synq_conf {
 	struct synq_class class[SYNQ_SLOTS];
 	struct synq_lpm lpm[2];
 	u32 weights;
+	u8 n_sharing;
 	bool observe;
 	bool answers;
 	unsigned int n_listeners;
@@ -217,7 +225,8 @@ static inline struct synq_port *synq_conf_port(const struct synq_conf *conf,
 }
 
 /**
- * synq_conf_shares() - does a class have a share of weighted order?
+ * synq_conf_shares() - does a class have a share of weighted order, and of the SYN
+ * queue?
  * @conf: snapshot
  * @class: of it
  *
@@ -255,6 +264,21 @@ static inline bool synq_conf_answers(const struct synq_class *class)
 		return true;
 	}
 	return false;
+}
+
+/**
+ * synq_conf_cookies() - when is a SYN of a class answered by a cookie?
+ * @class: of a snapshot
+ * @listener: that it came to
+ *
+ * Context: any; the caller keeps the snapshot
+ * Return: the class's own policy, or else that of the listener
+ */
+static inline enum synq_cookies
+synq_conf_cookies(const struct synq_class *class,
+		  const struct synq_listener *listener)
+{
+	return class->cookies ?: listener->cookies ?: SYNQ_COOKIES_AUTO;
 }
 
 /**

@@ -298,6 +298,8 @@ static void apply_edit(struct synq_class *class,
 		class->min_share = edit->value[SYNQ_CLASS_MIN_SHARE];
 	if (edit->has & BIT(SYNQ_CLASS_ENFORCE))
 		class->observe = !edit->value[SYNQ_CLASS_ENFORCE];
+	if (edit->has & BIT(SYNQ_CLASS_COOKIES))
+		class->cookies = edit->value[SYNQ_CLASS_COOKIES];
 }
 
 /**
@@ -532,6 +534,10 @@ static void apply_listener_edit(struct synq_listener *listener,
 		listener->app_order = edit->app_order;
 	if (edit->has_synack_retries)
 		listener->synack_retries = edit->synack_retries;
+	if (edit->has_cookies)
+		listener->cookies = edit->cookies;
+	if (edit->has_app_cookies)
+		listener->app_cookies = edit->app_cookies;
 	if (edit->has_observe)
 		listener->observe = edit->observe;
 }

@@ -46,6 +46,7 @@ enum synq_class_field {
 	SYNQ_CLASS_WEIGHT,
 	SYNQ_CLASS_MIN_SHARE,
 	SYNQ_CLASS_ENFORCE,
+	SYNQ_CLASS_COOKIES,
 	SYNQ_CLASS_FIELDS
 };
 
@@ -71,6 +72,10 @@ struct synq_class_edit {
  * @app_order: the application may choose another for its socket
  * @has_synack_retries: @synack_retries is given
  * @synack_retries: how often an unanswered SYN-ACK is sent again; 0: not set
+ * @has_cookies: @cookies is given
+ * @cookies: enum synq_cookies
+ * @has_app_cookies: @app_cookies is given
+ * @app_cookies: the application may choose another for its socket
  * @has_observe: @observe is given
  * @observe: count what would be done, and do nothing
  */
@@ -82,6 +87,10 @@ struct synq_listener_edit {
 	bool app_order;
 	bool has_synack_retries;
 	u8 synack_retries;
+	bool has_cookies;
+	u8 cookies;
+	bool has_app_cookies;
+	bool app_cookies;
 	bool has_observe;
 	bool observe;
 };

@@ -1,8 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Judges a SYN whose listener and class are known: asks the policer and
- * admission.c, answers it where the excess is to be answered, counts it, tells
- * refusal.c, and gives it its class's mark.
+ * Judges a SYN whose listener and class are known: asks the policer, admission.c
+ * and synqueue.c, answers it where it is to be answered, counts it, tells refusal.c,
+ * and gives it its class's mark.
+ *
+ * DOC: full state, or a cookie
+ *
+ * A SYN that is within its rates, and whose connection will find a slot, takes a
+ * place in the SYN queue ("full state"), or is answered by a cookie: by the policy of
+ * its class, or else of its listener ("cookies").
+ *
+ * always	by a cookie.
+ * auto		by a cookie while the class has had its share of the SYN queue.
+ * never	by no cookie.
+ *
+ * Where the kernel looks at no cookies (tcp_syncookies=0) they all are as never. A
+ * SYN that may not be answered by a cookie is treated as excess is while the queue
+ * holds no more for its class: so no other class loses its full state to it.  One
+ * that cannot be, of an MPTCP subflow or for a listener with keys, likewise.
+ *
+ * DOC: verdicts
  *
  * What is done and why are two things.  The verdict is what is done, and each SYN
  * is counted under one.  Whether it exceeds the rate of its class or that of its
@@ -13,6 +30,7 @@
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
@@ -30,9 +48,78 @@ static void count(const struct synq_arrival *syn, enum synq_counter counter)
 	synq_count(syn->listener->port, syn->class->slot, counter);
 }
 
-static enum synq_verdict excess_of(const struct synq_class *class)
+/* By class, listener, and application; and whether the kernel would look at any. */
+static enum synq_cookies policy_of(const struct sock *sk,
+				   const struct synq_listener *listener,
+				   const struct synq_class *class,
+				   const struct synq_record *record)
 {
-	switch ((enum synq_excess)class->excess) {
+	struct synq_listener own = *listener;
+
+	if (!READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_syncookies))
+		return SYNQ_COOKIES_NEVER;
+	if (record)
+		own = synq_record_listener(record, listener);
+	return synq_conf_cookies(class, &own);
+}
+
+static enum synq_cookies policy(const struct synq_arrival *syn)
+{
+	return policy_of(syn->sk, syn->listener, syn->class, syn->record);
+}
+
+static void find_record(struct synq_arrival *syn)
+{
+	if (!syn->record)
+		syn->record = synq_record_find(syn->sk);
+}
+
+/* Once for each SYN: what is left to LOCAL_IN and what is not must agree. */
+static void weigh(struct synq_arrival *syn)
+{
+	if (syn->weighed)
+		return;
+	syn->weighed = true;
+	switch (policy(syn)) {
+	case SYNQ_COOKIES_INHERIT:
+	case SYNQ_COOKIES_AUTO:
+		syn->cookie = syn->record &&
+			      synq_synqueue_is_flooded(&syn->record->admission,
+						       syn->conf, syn->class,
+						       syn->sk,
+						       syn->listener->port);
+		break;
+	case SYNQ_COOKIES_ALWAYS:
+		syn->cookie = true;
+		break;
+	case SYNQ_COOKIES_NEVER:
+		break;
+	}
+}
+
+/* Full state, unless the SYN queue holds no more of it. */
+static enum synq_verdict keep(const struct synq_arrival *syn)
+{
+	const struct synq_record *record = syn->record;
+
+	if (!record || !synq_synqueue_is_full(&record->admission, syn->conf,
+					      syn->class, syn->sk))
+		return SYNQ_VERDICT_ADMIT;
+	switch ((enum synq_excess)syn->class->excess) {
+	case SYNQ_EXCESS_PASS:
+		return SYNQ_VERDICT_ADMIT;
+	case SYNQ_EXCESS_RESET:
+		return SYNQ_VERDICT_SHARE_RESET;
+	case SYNQ_EXCESS_DROP:
+	case SYNQ_EXCESS_COOKIE:
+		break;
+	}
+	return SYNQ_VERDICT_SHARE_REFUSE;
+}
+
+static enum synq_verdict excess_of(const struct synq_arrival *syn)
+{
+	switch ((enum synq_excess)syn->class->excess) {
 	case SYNQ_EXCESS_DROP:
 		break;
 	case SYNQ_EXCESS_PASS:
@@ -40,7 +127,9 @@ static enum synq_verdict excess_of(const struct synq_class *class)
 	case SYNQ_EXCESS_RESET:
 		return SYNQ_VERDICT_EXCESS_RESET;
 	case SYNQ_EXCESS_COOKIE:
-		return SYNQ_VERDICT_EXCESS_COOKIE;
+		return policy(syn) == SYNQ_COOKIES_NEVER ?
+		       SYNQ_VERDICT_EXCESS_UNANSWERED :
+		       SYNQ_VERDICT_EXCESS_COOKIE;
 	}
 	return SYNQ_VERDICT_EXCESS_DROP;
 }
@@ -57,13 +146,13 @@ static enum synq_verdict police(struct synq_arrival *syn)
 	if (answer == SYNQ_SOURCE_CONFORMS)
 		return SYNQ_VERDICT_ADMIT;
 	syn->history.source_exceeded = answer == SYNQ_SOURCE_EXCEEDS;
-	return excess_of(syn->class);
+	return excess_of(syn);
 }
 
 static enum synq_verdict decide(struct synq_arrival *syn)
 {
 	struct synq_record *record = syn->record;
-	enum synq_verdict otherwise, verdict;
+	enum synq_verdict otherwise, verdict = SYNQ_VERDICT_ADMIT;
 	struct synq_listener own;
 
 	/* Health checks and local proxies. */
@@ -71,15 +160,26 @@ static enum synq_verdict decide(struct synq_arrival *syn)
 		return SYNQ_VERDICT_ADMIT;
 	otherwise = police(syn);
 	/* Who has a cookie comes to the accept queue like any other. */
-	if (!record || (otherwise != SYNQ_VERDICT_ADMIT &&
-			otherwise != SYNQ_VERDICT_EXCESS_COOKIE))
+	if (otherwise != SYNQ_VERDICT_ADMIT &&
+	    otherwise != SYNQ_VERDICT_EXCESS_COOKIE)
 		return otherwise;
-	own = synq_record_listener(record, syn->listener);
-	verdict = synq_admission_syn(&record->admission, syn->conf, &own,
-				     syn->class, syn->sk, &record->acceptq,
-				     &record->withheld,
-				     syn->history.refused_ms);
-	return verdict == SYNQ_VERDICT_ADMIT ? otherwise : verdict;
+	if (record) {
+		own = synq_record_listener(record, syn->listener);
+		verdict = synq_admission_syn(&record->admission, syn->conf,
+					     &own, syn->class, syn->sk,
+					     &record->acceptq,
+					     &record->withheld,
+					     syn->history.refused_ms);
+	}
+	if (verdict != SYNQ_VERDICT_ADMIT)
+		return verdict;
+	if (otherwise != SYNQ_VERDICT_ADMIT)
+		return otherwise;
+	weigh(syn);
+	if (syn->cookie)
+		return SYNQ_VERDICT_COOKIE;
+	return policy(syn) == SYNQ_COOKIES_NEVER ? keep(syn) :
+						   SYNQ_VERDICT_ADMIT;
 }
 
 /*
@@ -111,27 +211,57 @@ static bool is_deaf_to_cookies(const struct synq_arrival *syn)
 }
 
 /*
- * The TCP header is linear as far as there is one (syn_hook.c).  The SYN is
- * dropped afterwards: the transport header, which is not TCP's behind IPv6
- * extension headers, need not be put back.
+ * The TCP header is linear as far as there is one (syn_hook.c).  The transport
+ * header is not TCP's behind IPv6 extension headers; if the SYN is dropped
+ * afterwards it need not be put back.
  */
+static bool reset(const struct synq_arrival *syn)
+{
+	if (!syn->may_answer || !is_answerable(syn))
+		return false;
+	skb_set_transport_header(syn->skb, syn->seg.thoff);
+	return synq_answer_reset(syn->sk, syn->skb, syn->seg.client.is_v6);
+}
+
+static bool send_cookie(const struct synq_arrival *syn)
+{
+	int offset;
+
+	if (!syn->may_answer || !is_answerable(syn) || is_deaf_to_cookies(syn))
+		return false;
+	offset = skb_transport_offset(syn->skb);
+	skb_set_transport_header(syn->skb, syn->seg.thoff);
+	if (synq_cookie_send(syn->sk, syn->skb, syn->seg.client.is_v6))
+		return true;
+	/* It may be left to the stack after all. */
+	skb_set_transport_header(syn->skb, offset);
+	return false;
+}
+
 static enum synq_verdict answer(const struct synq_arrival *syn,
 				enum synq_verdict verdict)
 {
-	const bool is_v6 = syn->seg.client.is_v6;
-	bool sent;
-
-	if (verdict != SYNQ_VERDICT_EXCESS_RESET &&
-	    verdict != SYNQ_VERDICT_EXCESS_COOKIE)
-		return verdict;
-	if (!is_answerable(syn) ||
-	    (verdict == SYNQ_VERDICT_EXCESS_COOKIE && is_deaf_to_cookies(syn)))
-		return SYNQ_VERDICT_EXCESS_UNANSWERED;
-	skb_set_transport_header(syn->skb, syn->seg.thoff);
-	sent = verdict == SYNQ_VERDICT_EXCESS_RESET ?
-	       synq_answer_reset(syn->sk, syn->skb, is_v6) :
-	       synq_cookie_send(syn->sk, syn->skb, is_v6);
-	return sent ? verdict : SYNQ_VERDICT_EXCESS_UNANSWERED;
+	if (verdict == SYNQ_VERDICT_COOKIE && !send_cookie(syn))
+		verdict = keep(syn);
+	switch (verdict) {
+	case SYNQ_VERDICT_EXCESS_RESET:
+		return reset(syn) ? verdict : SYNQ_VERDICT_EXCESS_UNANSWERED;
+	case SYNQ_VERDICT_EXCESS_COOKIE:
+		return send_cookie(syn) ? verdict :
+					  SYNQ_VERDICT_EXCESS_UNANSWERED;
+	case SYNQ_VERDICT_SHARE_RESET:
+		return reset(syn) ? verdict : SYNQ_VERDICT_SHARE_REFUSE;
+	case SYNQ_VERDICT_ADMIT:
+	case SYNQ_VERDICT_EXCESS_DROP:
+	case SYNQ_VERDICT_EXCESS_PASS:
+	case SYNQ_VERDICT_QUEUE_REFUSE:
+	case SYNQ_VERDICT_WAIT_REFUSE:
+	case SYNQ_VERDICT_EXCESS_UNANSWERED:
+	case SYNQ_VERDICT_COOKIE:
+	case SYNQ_VERDICT_SHARE_REFUSE:
+		break;
+	}
+	return verdict;
 }
 
 /* What would have been done, and is not ("enforce off"). */
@@ -148,6 +278,9 @@ static enum synq_verdict forgo(const struct synq_arrival *syn,
 	case SYNQ_VERDICT_EXCESS_RESET:
 	case SYNQ_VERDICT_EXCESS_COOKIE:
 	case SYNQ_VERDICT_EXCESS_UNANSWERED:
+	case SYNQ_VERDICT_COOKIE:
+	case SYNQ_VERDICT_SHARE_REFUSE:
+	case SYNQ_VERDICT_SHARE_RESET:
 		break;
 	}
 	count(syn, SYNQ_COUNT_WOULD_REFUSE);
@@ -166,6 +299,13 @@ static bool carry_out(const struct synq_arrival *syn, enum synq_verdict verdict)
 		return false;
 	case SYNQ_VERDICT_WAIT_REFUSE:
 		count(syn, SYNQ_COUNT_WAIT_REFUSED);
+		return false;
+	case SYNQ_VERDICT_COOKIE:
+		count(syn, SYNQ_COUNT_COOKIE_SENT);
+		return false;
+	case SYNQ_VERDICT_SHARE_REFUSE:
+	case SYNQ_VERDICT_SHARE_RESET:
+		count(syn, SYNQ_COUNT_SHARE_REFUSED);
 		return false;
 	case SYNQ_VERDICT_EXCESS_DROP:
 		count(syn, SYNQ_COUNT_EXCESS_DROPPED);
@@ -204,7 +344,7 @@ static void recall(struct synq_arrival *syn)
 	count(syn, SYNQ_COUNT_SEEN);
 	if (synq_refusal_find(syn->sn, &syn->history))
 		count(syn, SYNQ_COUNT_RETRIES);
-	syn->record = synq_record_find(syn->sk);
+	find_record(syn);
 	if (!syn->record)
 		synq_record_want(syn->sn, syn->sk);
 }
@@ -227,9 +367,86 @@ void synq_judge_mark(const struct synq_arrival *arrival,
 }
 
 /**
+ * synq_judge_is_left() - is a SYN to be judged after the host's firewall only?
+ * @syn: all set but for what this file sets
+ *
+ * It is if it may be answered: for its excess, or by a cookie now.
+ *
+ * Context: softirq, rcu_read_lock()
+ * Return: true if so; else it is to be judged at once
+ */
+bool synq_judge_is_left(struct synq_arrival *syn)
+{
+	if (synq_conf_answers(syn->class))
+		return true;
+	if (syn->class->slot == SYNQ_SLOT_LOCAL ||
+	    synq_conf_observes(syn->conf, syn->listener, syn->class))
+		return false;
+	find_record(syn);
+	weigh(syn);
+	/* Pairs with READ_ONCE in synq_judge_leaves(); no order needed. */
+	if (syn->cookie && time_before(READ_ONCE(syn->sn->left), jiffies))
+		WRITE_ONCE(syn->sn->left, jiffies);
+	return syn->cookie;
+}
+
+/**
+ * synq_judge_leaves() - may a SYN have been left to LOCAL_IN for a cookie?
+ * @sn: network namespace
+ *
+ * It was in PREROUTING within this second.
+ *
+ * Context: any
+ * Return: false if none was lately
+ */
+bool synq_judge_leaves(const struct synq_net *sn)
+{
+	return time_before(jiffies, READ_ONCE(sn->left) + HZ);
+}
+
+/**
+ * synq_judge_was_left() - what synq_judge_is_left() said a moment ago
+ * @arrival: the SYN, its class known
+ * @sk: listener that it would have been judged for
+ * @listener: configured, of @sk
+ *
+ * It changes nothing, so that it cannot say something else; but another CPU can
+ * have changed the state of the class meanwhile: then one SYN is judged twice, or
+ * never.
+ *
+ * Context: softirq, rcu_read_lock()
+ * Return: true if it was left
+ */
+bool synq_judge_was_left(const struct synq_arrival *arrival,
+			 const struct sock *sk,
+			 const struct synq_listener *listener)
+{
+	const struct synq_class *class = arrival->class;
+	const struct synq_record *record;
+
+	if (synq_conf_answers(class))
+		return true;
+	if (class->slot == SYNQ_SLOT_LOCAL || !synq_judge_leaves(arrival->sn) ||
+	    synq_conf_observes(arrival->conf, listener, class))
+		return false;
+	record = synq_record_find(sk);
+	switch (policy_of(sk, listener, class, record)) {
+	case SYNQ_COOKIES_INHERIT:
+	case SYNQ_COOKIES_AUTO:
+		return record &&
+		       READ_ONCE(record->admission.synqueue.flood[class->slot].on);
+	case SYNQ_COOKIES_ALWAYS:
+		return true;
+	case SYNQ_COOKIES_NEVER:
+		break;
+	}
+	return false;
+}
+
+/**
  * synq_judge() - judge a SYN, and do what there is to be done but for dropping it
- * @syn: all set but for what this sets; if the excess of its class is answered,
- *	in LOCAL_IN, with the TCP header linear as far as there is one
+ * @syn: all set but for what this sets; if it may be answered, with the TCP header
+ *	linear as far as there is one
  *
  * Context: softirq, rcu_read_lock()
  * Return: true if it is to be left to the stack, false if it is to be dropped
@@ -251,7 +468,9 @@ bool synq_judge(struct synq_arrival *syn)
 		verdict = forgo(syn, verdict);
 	let_in = carry_out(syn, verdict);
 	if (syn->record &&
-	    (let_in || verdict == SYNQ_VERDICT_EXCESS_COOKIE))
-		synq_admission_begin(&syn->record->admission, syn->class);
+	    (let_in || verdict == SYNQ_VERDICT_EXCESS_COOKIE ||
+	     verdict == SYNQ_VERDICT_COOKIE))
+		synq_admission_begin(&syn->record->admission, syn->class,
+				     let_in);
 	return let_in;
 }

@@ -20,7 +20,11 @@ struct synq_record;
  * @class: of the client; NULL: not looked up
  * @sk: listener, likewise
  * @listener: configured, of @sk
- * @record: of @sk, set by synq_judge(), like what follows; NULL: not managed yet
+ * @may_answer: the host's firewall has let it in, so that it may be answered
+ * @record: of @sk, set here, like what follows; NULL: not looked up, or not managed
+ *	yet
+ * @weighed: @cookie is known
+ * @cookie: to be answered by a cookie, unless it is refused
  * @history: whether this SYN was refused before
  */
 struct synq_arrival {
@@ -32,10 +36,18 @@ struct synq_arrival {
 	const struct synq_class *class;
 	struct sock *sk;
 	const struct synq_listener *listener;
+	bool may_answer;
 	struct synq_record *record;
+	bool weighed;
+	bool cookie;
 	struct synq_refusal_syn history;
 };
 
+bool synq_judge_is_left(struct synq_arrival *syn);
+bool synq_judge_leaves(const struct synq_net *sn);
+bool synq_judge_was_left(const struct synq_arrival *arrival,
+			 const struct sock *sk,
+			 const struct synq_listener *listener);
 bool synq_judge(struct synq_arrival *syn);
 void synq_judge_mark(const struct synq_arrival *arrival,
 		     const struct synq_class *class);

@@ -38,6 +38,7 @@ static int __net_init net_init(struct net *net)
 	struct synq_net *sn = synq_net(net);
 
 	sn->net = net;
+	sn->left = jiffies - 2 * HZ;
 	mutex_init(&sn->lock);
 	spin_lock_init(&sn->wanted_lock);
 	INIT_LIST_HEAD(&sn->drafts);

@@ -269,6 +269,7 @@ static void read_class(struct synq_class_edit *edit, struct nlattr **attrs)
 		{ SYNQ_A_CLASS_WEIGHT, SYNQ_CLASS_WEIGHT, 16 },
 		{ SYNQ_A_CLASS_MIN_SHARE, SYNQ_CLASS_MIN_SHARE, 8 },
 		{ SYNQ_A_CLASS_ENFORCE, SYNQ_CLASS_ENFORCE, 8 },
+		{ SYNQ_A_CLASS_COOKIES, SYNQ_CLASS_COOKIES, 8 },
 	};
 	size_t i;
 
@@ -413,6 +414,9 @@ static int read_listener(struct synq_listener_edit *edit,
 	const struct nlattr *app = info->attrs[SYNQ_A_LISTENER_APP_ORDER];
 	const struct nlattr *retries =
 		info->attrs[SYNQ_A_LISTENER_SYNACK_RETRIES];
+	const struct nlattr *cookies = info->attrs[SYNQ_A_LISTENER_COOKIES];
+	const struct nlattr *app_cookies =
+		info->attrs[SYNQ_A_LISTENER_APP_COOKIES];
 	const struct nlattr *order = info->attrs[SYNQ_A_LISTENER_ORDER];
 
 	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_LISTENER_PORT))
@@ -425,6 +429,10 @@ static int read_listener(struct synq_listener_edit *edit,
 		.app_order = app && nla_get_u8(app),
 		.has_synack_retries = retries,
 		.synack_retries = retries ? nla_get_u8(retries) : 0,
+		.has_cookies = cookies,
+		.cookies = cookies ? nla_get_u8(cookies) : 0,
+		.has_app_cookies = app_cookies,
+		.app_cookies = app_cookies && nla_get_u8(app_cookies),
 		.has_observe = enforce,
 		.observe = enforce && !nla_get_u8(enforce),
 	};

@@ -124,7 +124,9 @@ static int put_class(struct sk_buff *skb, const struct synq_conf *conf,
 	       nla_put_u32(skb, SYNQ_A_CLASS_MAX_WAIT_EFFECTIVE,
 			   class->max_wait_effective) ||
 	       nla_put_u8(skb, SYNQ_A_CLASS_BUILTIN, builtin) ||
-	       nla_put_u32(skb, SYNQ_A_CLASS_MATCHES, class->matches);
+	       nla_put_u32(skb, SYNQ_A_CLASS_MATCHES, class->matches) ||
+	       (class->cookies &&
+		nla_put_u8(skb, SYNQ_A_CLASS_COOKIES, class->cookies));
 }
 
 static int dump_class(struct dump *d)
@@ -212,7 +214,12 @@ static int dump_listener(struct dump *d)
 			  atomic_read(&listener->port->sockets)) ||
 	      (listener->synack_retries &&
 	       nla_put_u8(d->skb, SYNQ_A_LISTENER_SYNACK_RETRIES,
-			  listener->synack_retries));
+			  listener->synack_retries)) ||
+	      (listener->cookies &&
+	       nla_put_u8(d->skb, SYNQ_A_LISTENER_COOKIES,
+			  listener->cookies)) ||
+	      nla_put_u8(d->skb, SYNQ_A_LISTENER_APP_COOKIES,
+			 listener->app_cookies);
 	err = dump_end(d, head, err);
 	if (!err)
 		d->cb->args[0]++;
@@ -271,7 +278,11 @@ static int put_counters(struct sk_buff *skb, const struct synq_port *port,
 		[SYNQ_COUNT_EXCESS_COOKIE] = SYNQ_A_COUNTERS_EXCESS_COOKIE,
 		[SYNQ_COUNT_EXCESS_UNANSWERED] =
 			SYNQ_A_COUNTERS_EXCESS_UNANSWERED,
+		[SYNQ_COUNT_COOKIE_SENT] = SYNQ_A_COUNTERS_COOKIE_SENT,
+		[SYNQ_COUNT_SHARE_REFUSED] = SYNQ_A_COUNTERS_SHARE_REFUSED,
+		[SYNQ_COUNT_FLOODED] = SYNQ_A_COUNTERS_FLOODED,
 	};
+	const struct synq_record_now now = synq_record_now(port, slot);
 	u64 sum[SYNQ_COUNTERS], done;
 	struct nlattr *nest;
 	int i;
@@ -291,8 +302,9 @@ static int put_counters(struct sk_buff *skb, const struct synq_port *port,
 			    sum[SYNQ_COUNT_WITHHELD] > done ?
 			    sum[SYNQ_COUNT_WITHHELD] - done : 0))
 		return -EMSGSIZE;
-	if (synq_nl_put_u64(skb, SYNQ_A_COUNTERS_QUEUED,
-			    synq_record_queued(port, slot)))
+	if (synq_nl_put_u64(skb, SYNQ_A_COUNTERS_QUEUED, now.queued) ||
+	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_HALF_OPEN, now.half_open) ||
+	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_FLOODED_NOW, now.flooded))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

@@ -191,7 +191,7 @@ void synq_record_sort(const struct sock *sk)
 }
 
 /**
- * synq_record_settle() - count who was accepted up to now
+ * synq_record_settle() - count who was accepted up to now, and who is half open
  * @sn: network namespace
  *
  * Context: process
@@ -199,40 +199,58 @@ void synq_record_sort(const struct sock *sk)
  */
 bool synq_record_settle(const struct synq_net *sn)
 {
+	const struct synq_conf *conf;
 	struct synq_record *record;
 	bool settled = true;
 	int bucket;
 
 	spin_lock_bh(&synq_record_lock);
-	hash_for_each(synq_records, bucket, record, node)
-		if (record->sn == sn)
-			settled &= synq_acceptq_settle(record->sk,
-						       &record->acceptq,
-						       record->counters);
+	rcu_read_lock();
+	hash_for_each(synq_records, bucket, record, node) {
+		if (record->sn != sn)
+			continue;
+		settled &= synq_acceptq_settle(record->sk, &record->acceptq,
+					       record->counters);
+		conf = synq_record_conf(record);
+		if (conf)
+			synq_synqueue_settle(&record->admission, conf,
+					     record->sk, record->counters);
+	}
+	rcu_read_unlock();
 	spin_unlock_bh(&synq_record_lock);
 	return settled;
 }
 
+static void add_now(struct synq_record_now *now,
+		    const struct synq_record *record, u8 slot)
+{
+	const struct synq_synqueue *synqueue = &record->admission.synqueue;
+
+	now->queued += synq_acceptq_queued(&record->acceptq, slot);
+	now->half_open += READ_ONCE(synqueue->halfopen.open[slot]);
+	now->flooded += READ_ONCE(synqueue->flood[slot].on);
+}
+
 /**
- * synq_record_queued() - requests of a class in the queues of a port
+ * synq_record_now() - how a class stands at the sockets of a port
  * @counters: of the port
  * @slot: of the class
  *
  * Context: process
- * Return: their number, of all sockets that are managed now
+ * Return: sums over all sockets that are managed now
  */
-u32 synq_record_queued(const struct synq_port *counters, u8 slot)
+struct synq_record_now synq_record_now(const struct synq_port *counters, u8 slot)
 {
+	struct synq_record_now now = { };
 	struct synq_record *record;
-	u32 queued = 0;
 	int bucket;
 
 	rcu_read_lock();
 	hash_for_each_rcu(synq_records, bucket, record, node)
 		if (record->counters == counters)
-			queued += synq_acceptq_queued(&record->acceptq, slot);
+			add_now(&now, record, slot);
 	rcu_read_unlock();
-	return queued;
+	return now;
 }
 
 /**

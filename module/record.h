@@ -27,6 +27,7 @@ struct synq_ops;
  * @leave: of those that one detach takes leave of (attach mutex)
  * @leaving: a detach has begun: pass everything through
  * @app_order: enum synq_order that the application chose, plus one; 0: none
+ * @app_cookies: enum synq_cookies that the application chose
  * @retries: how often it sends a SYN-ACK again; written under synq_record_lock
  * @pinned: another owner sits on top; holds a reference to the module
  * @acceptq: protected by the queue's rskq_lock
@@ -45,6 +46,7 @@ struct synq_record {
 	struct list_head leave;
 	bool leaving;
 	u8 app_order;
+	u8 app_cookies;
 	struct synq_retries retries;
 	unsigned long pinned;	/* bit 0 */
 
@@ -86,22 +88,38 @@ bool synq_record_settle(const struct synq_net *sn);
  * @listener: that the snapshot has for its port
  *
  * Context: any
- * Return: @listener, with the order that the application chose, if it may
+ * Return: @listener, with what the application chose, if it may
  */
 static inline struct synq_listener
 synq_record_listener(const struct synq_record *record,
 		     const struct synq_listener *listener)
 {
-	/* Pairs with WRITE_ONCE in sockopt.c; no order needed. */
+	/* Both pair with WRITE_ONCE in sockopt.c; no order needed. */
 	u8 chosen = READ_ONCE(record->app_order);
+	u8 cookies = READ_ONCE(record->app_cookies);
 	struct synq_listener own = *listener;
 
 	if (own.app_order && chosen)
 		own.order = chosen - 1;
+	if (own.app_cookies && cookies)
+		own.cookies = cookies;
 	return own;
 }
 
-u32 synq_record_queued(const struct synq_port *counters, u8 slot);
+/**
+ * struct synq_record_now - of a class, at all sockets of a port that are managed now
+ * @queued: requests in the accept queues
+ * @half_open: requests in the SYN queues, so far as is known
+ * @flooded: sockets at which the class has had its share of the SYN queue
+ */
+struct synq_record_now {
+	u32 queued;
+	u32 half_open;
+	u32 flooded;
+};
+
+struct synq_record_now synq_record_now(const struct synq_port *counters,
+				       u8 slot);
 
 void synq_record_want(struct synq_net *sn, struct sock *sk);
 unsigned int synq_record_wanted(struct synq_net *sn, struct sock **sks);

@@ -147,6 +147,13 @@ static bool is_noted(enum synq_verdict verdict, u8 *reason)
 	case SYNQ_VERDICT_EXCESS_UNANSWERED:
 		*reason = SYNQ_REFUSED_EXCESS_UNANSWERED;
 		return true;
+	case SYNQ_VERDICT_COOKIE:
+		*reason = SYNQ_REFUSED_COOKIE_SENT;
+		return true;
+	case SYNQ_VERDICT_SHARE_REFUSE:
+	case SYNQ_VERDICT_SHARE_RESET:
+		*reason = SYNQ_REFUSED_SHARE_REFUSED;
+		return true;
 	}
 	return false;
 }
@@ -218,7 +225,8 @@ void synq_refusal_note(const struct synq_net *sn,
 	 * Who was let through or got a cookie was not refused: if it comes
 	 * again, it was lost elsewhere.
 	 */
-	if (!observed && verdict != SYNQ_VERDICT_EXCESS_COOKIE)
+	if (!observed && verdict != SYNQ_VERDICT_EXCESS_COOKIE &&
+	    verdict != SYNQ_VERDICT_COOKIE)
 		synq_fingerprint_note(&refusals->fingerprints, syn->hash,
 				      to_ms(now));
 	if (may_write(refusals, syn->is_retry, now))

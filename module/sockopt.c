@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The socket option SYNQ_SO_ORDER, of SOL_IP: an application chooses the order
- * (enum synq_order) in which it accepts from its own listening socket, IPv4 or
- * IPv6, where the administrator allows it ("app-order on").  It gets no slot, no
- * rate and no other socket by that, so that no privilege is asked for.
+ * Two socket options of SOL_IP, by which an application chooses for its own listening
+ * socket, IPv4 or IPv6, where the administrator allows it:
  *
- * The choice belongs to the socket and is kept in its record: as long as the
+ * SYNQ_SO_ORDER	the order (enum synq_order) in which it accepts, with
+ *			"app-order on";
+ * SYNQ_SO_COOKIES	when SYNs are answered by cookies (enum synq_cookies), with
+ *			"app-cookies on"; classes that have a policy of their own
+ *			keep it.
+ *
+ * It gets no slot, no rate and no other socket by that, so that no privilege is
+ * asked for.
+ *
+ * A choice belongs to the socket and is kept in its record: as long as the
  * port stays configured, through changes of the configuration, and to no effect
  * while it is not allowed.  A socket that is not managed yet becomes so here, as
  * by its first SYN.
@@ -33,7 +40,7 @@
 #define TRIES	8
 
 /*
- * May the order be asked for, or set?  Fills in what is configured.  -ENOPROTOOPT
+ * May an option be asked for, or set?  Fills in what is configured.  -ENOPROTOOPT
  * for what synq has nothing to do with, as if it were not there.
  */
 static int check_socket(const struct sock *sk, struct synq_listener *listener)
@@ -57,16 +64,32 @@ static int check_socket(const struct sock *sk, struct synq_listener *listener)
 	return found ? 0 : -ENOPROTOOPT;
 }
 
-static bool choose(const struct sock *sk, u8 order)
+/* What may be chosen, and whether it may be. */
+static int check_choice(const struct synq_listener *listener, int option,
+			int value)
+{
+	if (option == SYNQ_SO_COOKIES) {
+		if (value < SYNQ_COOKIES_INHERIT || value > SYNQ_COOKIES_NEVER)
+			return -EINVAL;
+		return listener->app_cookies ? 0 : -EPERM;
+	}
+	if (value < SYNQ_ORDER_STRICT || value > SYNQ_ORDER_WEIGHTED)
+		return -EINVAL;
+	return listener->app_order ? 0 : -EPERM;
+}
+
+static bool choose(const struct sock *sk, int option, u8 value)
 {
 	struct synq_record *record;
 
 	rcu_read_lock();
 	record = synq_record_find(sk);
-	if (record && !READ_ONCE(record->leaving))
-		WRITE_ONCE(record->app_order, order + 1);
-	else
+	if (record && READ_ONCE(record->leaving))
 		record = NULL;
+	if (record && option == SYNQ_SO_COOKIES)
+		WRITE_ONCE(record->app_cookies, value);
+	else if (record)
+		WRITE_ONCE(record->app_order, value + 1);
 	rcu_read_unlock();
 	return record;
 }
@@ -86,25 +109,25 @@ static int set(struct sock *sk, int option, sockptr_t arg, unsigned int len)
 {
 	struct synq_listener listener;
 	unsigned int tries = TRIES;
-	int order, err;
+	int value, err;
 
 	err = check_socket(sk, &listener);
 	if (err)
 		return err;
-	if (len < sizeof(order))
+	if (len < sizeof(value))
 		return -EINVAL;
-	if (copy_from_sockptr(&order, arg, sizeof(order)))
+	if (copy_from_sockptr(&value, arg, sizeof(value)))
 		return -EFAULT;
-	if (order < SYNQ_ORDER_STRICT || order > SYNQ_ORDER_WEIGHTED)
-		return -EINVAL;
-	if (!listener.app_order)
-		return -EPERM;
-	while (!choose(sk, order)) {
+	err = check_choice(&listener, option, value);
+	if (err)
+		return err;
+	while (!choose(sk, option, value)) {
 		if (!tries--)
 			return -EBUSY;
 		have_managed(sk);
 	}
-	synq_record_sort(sk);
+	if (option == SYNQ_SO_ORDER)
+		synq_record_sort(sk);
 	return 0;
 }
 
@@ -112,30 +135,31 @@ static int get(struct sock *sk, int option, void __user *user, int *len)
 {
 	const struct synq_record *record;
 	struct synq_listener listener;
-	int order, err;
+	int value, err;
 
 	err = check_socket(sk, &listener);
 	if (err)
 		return err;
-	if (*len < (int)sizeof(order))
+	if (*len < (int)sizeof(value))
 		return -EINVAL;
 	rcu_read_lock();
 	record = synq_record_find(sk);
 	if (record)
 		listener = synq_record_listener(record, &listener);
 	rcu_read_unlock();
-	order = listener.order;
-	*len = sizeof(order);
-	return copy_to_user(user, &order, sizeof(order)) ? -EFAULT : 0;
+	value = option == SYNQ_SO_COOKIES ?
+		listener.cookies ?: SYNQ_COOKIES_AUTO : listener.order;
+	*len = sizeof(value);
+	return copy_to_user(user, &value, sizeof(value)) ? -EFAULT : 0;
 }
 
 static struct nf_sockopt_ops sockopt_ops = {
 	.pf		= PF_INET,
 	.set_optmin	= SYNQ_SO_ORDER,
-	.set_optmax	= SYNQ_SO_ORDER + 1,
+	.set_optmax	= SYNQ_SO_COOKIES + 1,
 	.set		= set,
 	.get_optmin	= SYNQ_SO_ORDER,
-	.get_optmax	= SYNQ_SO_ORDER + 1,
+	.get_optmax	= SYNQ_SO_COOKIES + 1,
 	.get		= get,
 	.owner		= THIS_MODULE,
 };
@@ -144,7 +168,7 @@ static struct nf_sockopt_ops sockopt_ops = {
  * synq_sockopt_init() - from now on applications are heard
  *
  * Context: process, after the pernet state is there
- * Return: 0, or -EBUSY if another module has the number
+ * Return: 0, or -EBUSY if another module has one of the numbers
  */
 int synq_sockopt_init(void)
 {

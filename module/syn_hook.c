@@ -24,20 +24,22 @@
  *    the packet has there, and never a fragment of IPv4.
  * 2. LOCAL_IN asks target_of() for the same destination (conntrack knows it if
  *    it was rewritten), and judges only if it finds none, or if the stack put
- *    the packet together after PREROUTING, or if its class is left to LOCAL_IN.
+ *    the packet together after PREROUTING, or if it was left to LOCAL_IN.
  *
  * The two may disagree only about a SYN that is on its way in the instant when
- * a socket begins or ceases to listen, or the configuration changes.
+ * a socket begins or ceases to listen, or cookies come on or go off for its class,
+ * or the configuration changes.
  *
  * IPv6 puts fragments together behind LOCAL_IN: there the first one is judged
  * in PREROUTING, if it holds the TCP header; the stack wants that, too.
  *
  * DOC: answers
  *
- * A SYN of a class whose excess is answered (reset, cookie) is judged in
- * LOCAL_IN, too, and there only: before that nobody knows whether the host's
- * firewall lets it in, and an answer would tell that the port is open.  It has
- * its class's mark from PREROUTING on, so that both find the same class.
+ * A SYN of a class whose excess is answered (reset, cookie), or that is to be
+ * answered by a cookie now, is left to LOCAL_IN, and judged there only: before that
+ * nobody knows whether the host's firewall lets it in, and an answer would tell that
+ * the port is open.  It has its class's mark from PREROUTING on, so that both find
+ * the same class.
  *
  * The hooks are registered per network namespace and only while it has a
  * configured listener.  The only file that knows netfilter's hooks.
@@ -112,7 +114,6 @@ static const struct synq_class *class_of(const struct synq_arrival *arrival)
 
 static unsigned int judge(struct synq_arrival *syn)
 {
-	syn->listener = listener_of(syn->conf, syn->sk);
 	return synq_judge(syn) ? NF_ACCEPT : NF_DROP;
 }
 
@@ -170,7 +171,8 @@ static unsigned int prerouting(struct synq_arrival *arrival, bool is_fragment)
 		if (!arrival->sk)
 			return NF_ACCEPT;
 		arrival->class = class_of(arrival);
-		if (!synq_conf_answers(arrival->class))
+		arrival->listener = listener_of(conf, arrival->sk);
+		if (!synq_judge_is_left(arrival))
 			return judge(arrival);
 		/* Who changes these bits meanwhile breaks their contract. */
 		synq_judge_mark(arrival, arrival->class);
@@ -218,13 +220,27 @@ static bool has_lookup_program(const struct net *net)
 	return rcu_access_pointer(net->bpf.run_array[NETNS_BPF_SK_LOOKUP]);
 }
 
+/* By PREROUTING, for the socket that it found there. */
+static bool was_judged(const struct synq_arrival *arrival,
+		       const struct synq_segment *before)
+{
+	const struct sock *sk;
+
+	if (arrival->class && synq_conf_answers(arrival->class))
+		return false;
+	sk = target_of(arrival, before, false);
+	return sk && !(arrival->class &&
+		       synq_judge_was_left(arrival, sk,
+					   listener_of(arrival->conf, sk)));
+}
+
 static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled,
 			     bool is_fragment)
 {
 	const struct synq_conf *conf = arrival->conf;
 	struct net *net = arrival->sn->net;
 	struct synq_segment before;
-	bool rewritten, is_left;
+	bool rewritten, leaves;
 	const struct tcphdr *th;
 	struct tcphdr buf;
 
@@ -239,12 +255,14 @@ static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled,
 	}
 	fill_in(arrival, th);
 	before = arrival->seg;
-	if (conf->answers && is_syn(th))
+	leaves = synq_judge_leaves(arrival->sn);
+	if ((conf->answers || leaves) && is_syn(th))
 		arrival->class = class_of(arrival);
-	is_left = arrival->class && synq_conf_answers(arrival->class);
+	leaves = arrival->class &&
+		 (leaves || synq_conf_answers(arrival->class));
 	arrival->sk = assigned_listener(arrival->skb);
 	rewritten = undo_nat(arrival->skb, &before);
-	if (!arrival->sk && !rewritten && !is_reassembled && !is_left &&
+	if (!arrival->sk && !rewritten && !is_reassembled && !leaves &&
 	    !has_lookup_program(net))
 		return NF_ACCEPT;
 	if (!arrival->sk)
@@ -256,10 +274,12 @@ static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled,
 		return NF_ACCEPT;
 	}
 	if (synq_segment_peer(net, &arrival->seg) == SYNQ_SEGMENT_KNOWN ||
-	    (!is_reassembled && !is_left && target_of(arrival, &before, false)))
+	    (!is_reassembled && was_judged(arrival, &before)))
 		return NF_ACCEPT;
 	if (!arrival->class)
 		arrival->class = class_of(arrival);
+	arrival->listener = listener_of(conf, arrival->sk);
+	arrival->may_answer = true;
 	return judge(arrival);
 }
 
@@ -330,8 +350,7 @@ static unsigned int hook4(void *priv, struct sk_buff *skb,
 	    ip_is_fragment(ip_hdr(skb)) || !is_to_be_judged(skb))
 		return NF_ACCEPT;
 	conf = synq_conf_active(sn);
-	if (!conf || (is_last && conf->answers &&
-		      !pull_header(skb, ip_hdrlen(skb))))
+	if (!conf || (is_last && !pull_header(skb, ip_hdrlen(skb))))
 		return NF_ACCEPT;
 	return arrive4(sn, conf, skb, state->hook);
 }
@@ -376,8 +395,7 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 	if (!conf || !is_to_be_judged(skb))
 		return NF_ACCEPT;
 	if (ipv6_find_hdr(skb, &thoff, -1, &frag_off, &flags) != IPPROTO_TCP ||
-	    frag_off ||
-	    (is_last && conf->answers && !pull_header(skb, thoff)))
+	    frag_off || (is_last && !pull_header(skb, thoff)))
 		return NF_ACCEPT;
 	return arrive6(sn, conf, skb, state->hook, thoff,
 		       flags & IP6_FH_F_FRAG);

@@ -14,10 +14,11 @@
  * child's slock (BH)		held by the kernel around sk_data_ready
  * rskq_lock (BH)		of a listener: its accept queue and our tails
  * &synq_withheld.lock (BH)	withheld requests of one listener
+ * &synq_admission.lock (BH)	handshakes under way at one listener
  * &synq_refusals.lock (BH)	sample of refused SYNs
  *
  * Packets, and the callbacks that the kernel calls on a listener, run under
- * rcu_read_lock() and take none but the last three.
+ * rcu_read_lock() and take none but those from rskq_lock on.
  */
 #ifndef _SYNQ_H
 #define _SYNQ_H
@@ -51,6 +52,11 @@
  * @SYNQ_VERDICT_EXCESS_COOKIE: over a rate; answered by a SYN cookie
  * @SYNQ_VERDICT_EXCESS_UNANSWERED: to be answered in either way, which could
  *	not be; dropped
+ * @SYNQ_VERDICT_COOKIE: its class has had its share of the SYN queue, or always
+ *	gets cookies; answered by a SYN cookie
+ * @SYNQ_VERDICT_SHARE_REFUSE: its class has had its share of the SYN queue, and
+ *	gets no cookies; dropped
+ * @SYNQ_VERDICT_SHARE_RESET: likewise; reset
  */
 enum synq_verdict {
 	SYNQ_VERDICT_ADMIT,
@@ -61,6 +67,9 @@ enum synq_verdict {
 	SYNQ_VERDICT_EXCESS_RESET,
 	SYNQ_VERDICT_EXCESS_COOKIE,
 	SYNQ_VERDICT_EXCESS_UNANSWERED,
+	SYNQ_VERDICT_COOKIE,
+	SYNQ_VERDICT_SHARE_REFUSE,
+	SYNQ_VERDICT_SHARE_RESET,
 };
 
 /*
@@ -102,6 +111,9 @@ enum synq_counter {
 	SYNQ_COUNT_EXCESS_RESET,
 	SYNQ_COUNT_EXCESS_COOKIE,
 	SYNQ_COUNT_EXCESS_UNANSWERED,
+	SYNQ_COUNT_COOKIE_SENT,
+	SYNQ_COUNT_SHARE_REFUSED,
+	SYNQ_COUNT_FLOODED,
 	SYNQ_COUNTERS
 };
 
@@ -133,6 +145,8 @@ struct synq_net {
 	bool hooked;			/* syn_hook.c */
 
 	atomic_t sockets;		/* record.c: managed sockets */
+	unsigned long left;		/* judge.c: jiffies */
+
 	atomic64_t fragments;		/* syn_hook.c */
 	atomic64_t no_listener;		/* syn_hook.c */
 	atomic64_t malformed;		/* syn_hook.c */
