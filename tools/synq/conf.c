@@ -119,6 +119,8 @@ static void merge(struct class_spec *to, const struct class_spec *from)
 		       sizeof(to->source_len));
 	if (from->given & GIVEN_EXCESS)
 		to->excess = from->excess;
+	if (from->given & GIVEN_COOKIES)
+		to->cookies = from->cookies;
 	if (from->given & GIVEN_ENFORCE)
 		to->observe = from->observe;
 
@@ -245,6 +247,10 @@ static void merge_listener(struct listener_spec *to,
 		to->app_order = from->app_order;
 	if (from->given & GIVEN_SYNACK_RETRIES)
 		to->synack_retries = from->synack_retries;
+	if (from->given & GIVEN_COOKIES)
+		to->cookies = from->cookies;
+	if (from->given & GIVEN_APP_COOKIES)
+		to->app_cookies = from->app_cookies;
 	if (from->given & GIVEN_ENFORCE)
 		to->observe = from->observe;
 }

@@ -39,7 +39,7 @@ struct verbs {
 };
 
 /* Room for the names of all options of an object. */
-#define LIST_ROOM	192
+#define LIST_ROOM	256
 
 static const char * const verb_names[VERB_NUMBER] = { "add", "set", "del" };
 static const char * const excess_names[] = {
@@ -47,6 +47,13 @@ static const char * const excess_names[] = {
 	[SYNQ_EXCESS_PASS] = "pass",
 	[SYNQ_EXCESS_RESET] = "reset",
 	[SYNQ_EXCESS_COOKIE] = "cookie",
+};
+
+static const char * const cookies_names[] = {
+	[SYNQ_COOKIES_INHERIT] = "none",
+	[SYNQ_COOKIES_AUTO] = "auto",
+	[SYNQ_COOKIES_ALWAYS] = "always",
+	[SYNQ_COOKIES_NEVER] = "never",
 };
 
 static const char * const order_names[] = {
@@ -201,6 +208,27 @@ static int parse_excess(struct edit *edit, const char *text)
 		      "excess is drop, pass, reset or cookie");
 }
 
+/* Of a class or a listener: the others do not look at it. */
+static int parse_cookies(struct edit *edit, const char *text)
+{
+	unsigned int i;
+	int error;
+
+	edit->class.cookies = SYNQ_COOKIES_INHERIT;
+	edit->listener.cookies = SYNQ_COOKIES_INHERIT;
+	if (taken_away(edit, text, &error))
+		return error;
+	for (i = SYNQ_COOKIES_AUTO;
+	     i < sizeof(cookies_names) / sizeof(*cookies_names); i++) {
+		if (!strcmp(text, cookies_names[i])) {
+			edit->class.cookies = i;
+			edit->listener.cookies = i;
+			return DONE;
+		}
+	}
+	return refuse(&edit->origin, text, "cookies is auto, always or never");
+}
+
 static int parse_source(struct edit *edit, const char *text)
 {
 	return value_prefix(&edit->origin, text, &edit->source);
@@ -247,6 +275,12 @@ static int parse_app_order(struct edit *edit, const char *text)
 {
 	return parse_switch(edit, text, "app-order",
 			    &edit->listener.app_order);
+}
+
+static int parse_app_cookies(struct edit *edit, const char *text)
+{
+	return parse_switch(edit, text, "app-cookies",
+			    &edit->listener.app_cookies);
 }
 
 static int parse_synack_retries(struct edit *edit, const char *text)
@@ -304,6 +338,7 @@ static const struct option class_options[] = {
 	{ "source-len", GIVEN_SOURCE_LEN, "V4,V6", parse_source_len },
 	{ "excess", GIVEN_EXCESS, "drop, pass, reset or cookie",
 	  parse_excess },
+	{ "cookies", GIVEN_COOKIES, "auto, always or never", parse_cookies },
 	{ "enforce", GIVEN_ENFORCE, "on or off", parse_enforce },
 	{ }
 };
@@ -325,7 +360,8 @@ static const struct option listener_options[] = {
 	{ .name = "address" },
 	{ "synack-retries", GIVEN_SYNACK_RETRIES, "N",
 	  parse_synack_retries },
-	{ .name = "cookies" },
+	{ "cookies", GIVEN_COOKIES, "auto, always or never", parse_cookies },
+	{ "app-cookies", GIVEN_APP_COOKIES, "on or off", parse_app_cookies },
 	{ }
 };
 
@@ -344,9 +380,10 @@ static const struct option set_options[] = {
 			 GIVEN_MAX_WAIT | GIVEN_MIN_SHARE | GIVEN_RATE |	\
 			 GIVEN_BURST | GIVEN_SOURCE_RATE |		\
 			 GIVEN_SOURCE_BURST | GIVEN_SOURCE_LEN |	\
-			 GIVEN_EXCESS | GIVEN_ENFORCE)
+			 GIVEN_EXCESS | GIVEN_COOKIES | GIVEN_ENFORCE)
 #define LISTENER_GIVEN	(GIVEN_PORT | GIVEN_ORDER | GIVEN_APP_ORDER |	\
-			 GIVEN_ENFORCE | GIVEN_SYNACK_RETRIES)
+			 GIVEN_ENFORCE | GIVEN_SYNACK_RETRIES |		\
+			 GIVEN_COOKIES | GIVEN_APP_COOKIES)
 
 static const struct {
 	const char *name;
@@ -390,6 +427,18 @@ const char *excess_name(unsigned int excess)
 {
 	return excess < sizeof(excess_names) / sizeof(*excess_names) ?
 	       excess_names[excess] : "unknown";
+}
+
+/**
+ * cookies_name() - the word for a policy on cookies
+ * @cookies: enum synq_cookies, or a value from a newer kernel module
+ *
+ * Return: the word.
+ */
+const char *cookies_name(unsigned int cookies)
+{
+	return cookies < sizeof(cookies_names) / sizeof(*cookies_names) ?
+	       cookies_names[cookies] : "unknown";
 }
 
 /**

@@ -46,6 +46,8 @@ enum verb {
 #define GIVEN_SOURCE_BURST	0x80000
 #define GIVEN_SOURCE_LEN	0x100000
 #define GIVEN_SYNACK_RETRIES	0x200000
+#define GIVEN_COOKIES		0x400000
+#define GIVEN_APP_COOKIES	0x800000
 
 /**
  * struct class_spec - what can be said of a class
@@ -65,6 +67,7 @@ enum verb {
  * @source_burst: SYNs
  * @source_len: bits of an address that make a source, IPv4 and IPv6
  * @excess: enum synq_excess
+ * @cookies: enum synq_cookies
  * @observe: count what would be done, and do nothing ("enforce off")
  */
 struct class_spec {
@@ -84,6 +87,7 @@ struct class_spec {
 	__u32 source_burst;
 	__u32 source_len[2];
 	__u32 excess;
+	__u32 cookies;
 	bool observe;
 };
 
@@ -94,6 +98,8 @@ struct class_spec {
  * @order: enum synq_order
  * @app_order: the application may choose another for its socket
  * @synack_retries: how often an unanswered SYN-ACK is sent again; 0: not set
+ * @cookies: enum synq_cookies
+ * @app_cookies: the application may choose another for its socket
  * @observe: count what would be done, and do nothing ("enforce off")
  */
 struct listener_spec {
@@ -102,6 +108,8 @@ struct listener_spec {
 	__u32 order;
 	bool app_order;
 	__u32 synack_retries;
+	__u32 cookies;
+	bool app_cookies;
 	bool observe;
 };
 
@@ -162,6 +170,7 @@ int edit_parse(struct words *words, struct edit *edit);
 int edit_refuse_end(const struct words *words, const char *command);
 const char *edit_value(const struct edit *edit, char *text);
 const char *excess_name(unsigned int excess);
+const char *cookies_name(unsigned int cookies);
 const char *order_name(unsigned int order);
 
 static inline const char *switch_name(bool on)

@@ -92,6 +92,9 @@ static void take_spec(struct class_spec *spec, struct nlattr **attr)
 	spec->excess = attr_u8(attr, SYNQ_A_CLASS_EXCESS);
 	if (attr[SYNQ_A_CLASS_EXCESS])
 		spec->given |= GIVEN_EXCESS;
+	spec->cookies = attr_u8(attr, SYNQ_A_CLASS_COOKIES);
+	if (spec->cookies)
+		spec->given |= GIVEN_COOKIES;
 	spec->observe = observed(attr, SYNQ_A_CLASS_ENFORCE);
 	if (attr[SYNQ_A_CLASS_ENFORCE])
 		spec->given |= GIVEN_ENFORCE;
@@ -161,8 +164,12 @@ static void take_listener(struct nlattr **attr, void *arg)
 	listener->spec.app_order = attr_u8(attr, SYNQ_A_LISTENER_APP_ORDER);
 	listener->spec.synack_retries =
 		attr_u8(attr, SYNQ_A_LISTENER_SYNACK_RETRIES);
+	listener->spec.cookies = attr_u8(attr, SYNQ_A_LISTENER_COOKIES);
+	listener->spec.app_cookies =
+		attr_u8(attr, SYNQ_A_LISTENER_APP_COOKIES);
 	listener->spec.given = GIVEN_PORT | GIVEN_ORDER | GIVEN_APP_ORDER |
-			       GIVEN_ENFORCE | GIVEN_SYNACK_RETRIES;
+			       GIVEN_ENFORCE | GIVEN_SYNACK_RETRIES |
+			       GIVEN_COOKIES | GIVEN_APP_COOKIES;
 	listener->sockets = attr_u32(attr, SYNQ_A_LISTENER_SOCKETS);
 }
 

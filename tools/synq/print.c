@@ -65,6 +65,8 @@ const char *class_line(const struct class_spec *spec, char *text)
 		       spec->source_len[1]);
 	if (spec->excess != SYNQ_EXCESS_DROP)
 		append(text, " excess %s", excess_name(spec->excess));
+	if (spec->cookies)
+		append(text, " cookies %s", cookies_name(spec->cookies));
 	if (spec->observe)
 		append(text, " enforce off");
 	return text;
@@ -105,6 +107,10 @@ const char *listener_line(const struct listener_spec *spec, char *text)
 		append(text, " app-order on");
 	if (spec->synack_retries)
 		append(text, " synack-retries %u", spec->synack_retries);
+	if (spec->cookies > SYNQ_COOKIES_AUTO)
+		append(text, " cookies %s", cookies_name(spec->cookies));
+	if (spec->app_cookies)
+		append(text, " app-cookies on");
 	if (spec->observe)
 		append(text, " enforce off");
 	return text;

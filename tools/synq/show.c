@@ -60,6 +60,9 @@ static json_t *class_json(const struct class *class)
 	}
 	json_object_set_new(json, "excess",
 			    json_string(excess_name(spec->excess)));
+	if (spec->cookies)
+		json_object_set_new(json, "cookies",
+				    json_string(cookies_name(spec->cookies)));
 	json_object_set_new(json, "enforce", json_boolean(!spec->observe));
 	json_object_set_new(json, "reserve_effective",
 			    json_integer(class->reserve));
@@ -77,16 +80,19 @@ static json_t *class_json(const struct class *class)
 /**
  * struct said - what any class says, and so a column is for
  * @weight: a weight other than 1
+ * @cookies: a policy of its own
  * @observe: "enforce off"
  */
 struct said {
 	bool weight;
+	bool cookies;
 	bool observe;
 };
 
 static void say(struct said *said, const struct class_spec *spec)
 {
 	said->weight |= spec->weight > 1;
+	said->cookies |= spec->cookies;
 	said->observe |= spec->observe;
 }
 
@@ -148,6 +154,8 @@ static bool class_row(struct columns *columns, const struct class *class,
 		     spec->excess != SYNQ_EXCESS_DROP ?
 		     excess_name(spec->excess) : "-");
 	columns_cell(columns, "%s",
+		     said->cookies ? cookies_name(spec->cookies) : "-");
+	columns_cell(columns, "%s",
 		     said->observe ? enforce_name(spec->observe) : "-");
 	columns_cell(columns, "%u", class->matches);
 	columns_row(columns);
@@ -183,7 +191,7 @@ static int show_classes(struct words *words, unsigned int flags,
 		"CLASS", "KIND", "PRIORITY", "MARK", "WEIGHT", "RESERVE",
 		"CAP", "MAX-WAIT", "MIN-SHARE", "RATE", "BURST",
 		"SOURCE-RATE", "SOURCE-BURST", "SOURCE-LEN", "EXCESS",
-		"ENFORCE", "MATCHES",
+		"COOKIES", "ENFORCE", "MATCHES",
 	};
 	const struct class *class[SLOTS];
 	unsigned int number = conf_served_classes(conf, class);
@@ -363,15 +371,22 @@ static int select_listeners(struct words *words, struct conf *conf)
 	return DONE;
 }
 
+static const char *policy_name(const struct listener_spec *spec)
+{
+	return cookies_name(spec->cookies ?: SYNQ_COOKIES_AUTO);
+}
+
 static json_t *listener_json(const struct listener *listener)
 {
 	const struct listener_spec *spec = &listener->spec;
 
 	json_t *json;
 
-	json = json_pack("{s:i, s:s, s:b, s:b, s:i}", "port", (int)spec->port,
-			 "order", order_name(spec->order), "app_order",
-			 spec->app_order, "enforce", !spec->observe, "sockets",
+	json = json_pack("{s:i, s:s, s:b, s:s, s:b, s:b, s:i}", "port",
+			 (int)spec->port, "order", order_name(spec->order),
+			 "app_order", spec->app_order, "cookies",
+			 policy_name(spec), "app_cookies", spec->app_cookies,
+			 "enforce", !spec->observe, "sockets",
 			 (int)listener->sockets);
 	if (spec->synack_retries)
 		json_object_set_new(json, "synack_retries",
@@ -406,6 +421,8 @@ static int show_listeners(struct words *words, unsigned int flags,
 	columns_cell(columns, "ORDER");
 	columns_cell(columns, "APP-ORDER");
 	columns_cell(columns, "SYNACK-RETRIES");
+	columns_cell(columns, "COOKIES");
+	columns_cell(columns, "APP-COOKIES");
 	columns_cell(columns, "ENFORCE");
 	columns_cell(columns, "SOCKETS");
 	columns_row(columns);
@@ -420,6 +437,8 @@ static int show_listeners(struct words *words, unsigned int flags,
 			columns_cell(columns, "%u", spec->synack_retries);
 		else
 			columns_cell(columns, "-");
+		columns_cell(columns, "%s", policy_name(spec));
+		columns_cell(columns, "%s", switch_name(spec->app_cookies));
 		columns_cell(columns, "%s", enforce_name(spec->observe));
 		columns_cell(columns, "%u", conf->listener[i].sockets);
 	}

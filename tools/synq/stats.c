@@ -34,8 +34,13 @@ static const struct counter {
 	  "EXCESS-UNANSWERED" },
 	{ SYNQ_A_COUNTERS_QUEUE_REFUSED, "queue_refused", "QUEUE-REFUSED" },
 	{ SYNQ_A_COUNTERS_WAIT_REFUSED, "wait_refused", "WAIT-REFUSED" },
+	{ SYNQ_A_COUNTERS_COOKIE_SENT, "cookie_sent", "COOKIE-SENT" },
+	{ SYNQ_A_COUNTERS_SHARE_REFUSED, "share_refused", "SHARE-REFUSED" },
 	{ FIRST_TRIES_TYPE, "first_tries", "FIRST-TRIES" },
 	{ SYNQ_A_COUNTERS_RETRIES, "retries", "RETRIES" },
+	{ SYNQ_A_COUNTERS_HALF_OPEN, "half_open", "HALF-OPEN" },
+	{ SYNQ_A_COUNTERS_FLOODED, "flooded", "FLOODED" },
+	{ SYNQ_A_COUNTERS_FLOODED_NOW, "flooded_now", "NOW" },
 	{ SYNQ_A_COUNTERS_PROMOTED, "promoted", "PROMOTED" },
 	{ SYNQ_A_COUNTERS_WITHHELD, "withheld", "WITHHELD" },
 	{ SYNQ_A_COUNTERS_WITHHELD_COMPLETED, "withheld_completed",
@@ -72,11 +77,11 @@ static const struct counter {
 };
 
 #define COUNTERS	(sizeof(counters) / sizeof(*counters))
-#define SYN_COUNTERS	9	/* those of the first table */
+#define SYN_COUNTERS	11	/* those of the first table */
 #define ALWAYS		2	/* of those, shown though zero */
 #define SEEN		0
-#define FIRST_TRIES	9
-#define RETRIES		10
+#define FIRST_TRIES	11
+#define RETRIES		12
 
 /* Of the network namespace. */
 static const struct counter net_counters[] = {

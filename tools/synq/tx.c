@@ -101,6 +101,8 @@ static void put_class(struct nlmsghdr *nlh, const struct class_spec *spec)
 	put_source_limit(nlh, spec);
 	if (spec->given & GIVEN_EXCESS)
 		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_EXCESS, spec->excess);
+	if (spec->given & GIVEN_COOKIES)
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_COOKIES, spec->cookies);
 	if (spec->given & GIVEN_ENFORCE)
 		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_ENFORCE, !spec->observe);
 }
@@ -116,6 +118,11 @@ static void put_listener(struct nlmsghdr *nlh, const struct listener_spec *spec)
 	if (spec->given & GIVEN_SYNACK_RETRIES)
 		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_SYNACK_RETRIES,
 				spec->synack_retries);
+	if (spec->given & GIVEN_COOKIES)
+		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_COOKIES, spec->cookies);
+	if (spec->given & GIVEN_APP_COOKIES)
+		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_APP_COOKIES,
+				spec->app_cookies);
 	if (spec->given & GIVEN_ENFORCE)
 		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_ENFORCE, !spec->observe);
 }

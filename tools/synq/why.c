@@ -56,6 +56,8 @@ static const char * const reasons[] = {
 	[SYNQ_REFUSED_EXCESS_RESET] = "excess_reset",
 	[SYNQ_REFUSED_EXCESS_COOKIE] = "excess_cookie",
 	[SYNQ_REFUSED_EXCESS_UNANSWERED] = "excess_unanswered",
+	[SYNQ_REFUSED_COOKIE_SENT] = "cookie_sent",
+	[SYNQ_REFUSED_SHARE_REFUSED] = "share_refused",
 };
 
 static int parse(struct words *words, struct question *question)
@@ -167,6 +169,24 @@ static const char *excess_text(const char *verdict, const struct class *class,
 	return text;
 }
 
+/* By a policy on cookies: that of the class, or else of the listener. */
+static const char *cookie_text(struct conf *conf, const struct refusal *refusal,
+			       const struct class *class, char *text)
+{
+	const struct listener *listener = conf_listener(conf, refusal->port);
+	bool own = class && class->spec.cookies;
+	unsigned int cookies = own ? class->spec.cookies :
+			       listener ? listener->spec.cookies : 0;
+
+	if (cookies == SYNQ_COOKIES_ALWAYS)
+		snprintf(text, REASON_TEXT, "cookie-sent: cookies always of its %s",
+			 own ? "class" : "listener");
+	else
+		snprintf(text, REASON_TEXT,
+			 "cookie-sent: its class has had its share of the SYN queue");
+	return text;
+}
+
 static const char *reason_text(struct conf *conf,
 			       const struct refusal *refusal, char *text)
 {
@@ -183,6 +203,10 @@ static const char *reason_text(struct conf *conf,
 		return excess_text("excess-cookie", class, source, text);
 	case SYNQ_REFUSED_EXCESS_UNANSWERED:
 		return excess_text("excess-unanswered", class, source, text);
+	case SYNQ_REFUSED_COOKIE_SENT:
+		return cookie_text(conf, refusal, class, text);
+	case SYNQ_REFUSED_SHARE_REFUSED:
+		return "share-refused: its class has had its share of the SYN queue";
 	case SYNQ_REFUSED_QUEUE_REFUSED:
 		return queue_text(conf, class, text);
 	case SYNQ_REFUSED_WAIT_REFUSED:

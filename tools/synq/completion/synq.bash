@@ -13,7 +13,7 @@ _synq_ports() {
 }
 
 _synq_class_options='priority default mark weight reserve cap max-wait min-share
-	rate burst source-rate source-burst source-len excess enforce'
+	rate burst source-rate source-burst source-len excess cookies enforce'
 
 # What may follow "class add gold priority 3", by the last word.
 _synq_option() {
@@ -21,7 +21,8 @@ _synq_option() {
 
 	case $object/$last in
 	class/excess) echo 'drop pass reset cookie' ;;
-	class/enforce | listener/enforce | listener/app-order) echo 'on off' ;;
+	class/cookies | listener/cookies) echo 'auto always never' ;;
+	class/enforce | listener/enforce | listener/app-*) echo 'on off' ;;
 	class/max-wait) echo none ;;
 	class/priority) echo {0..15} ;;
 	class/rate | class/source-rate | class/mark | class/cap | class/min-share | \
@@ -36,7 +37,8 @@ _synq_option() {
 	class/*) [ "$verb" = del ] || echo "$_synq_class_options" ;;
 	match/*) [ "$verb" = del ] && echo source || echo source class ;;
 	listener/*) [ "$verb" = del ] && echo port ||
-		echo port order app-order synack-retries enforce ;;
+		echo port order app-order synack-retries cookies app-cookies \
+			enforce ;;
 	mark/add | mark/set) echo mask ;;
 	esac
 }
