@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * synq-order PORT strict|weighted|fifo: a server that chooses the order in which
- * it accepts.  Prints the address of each client and closes the connection.
+ * synq-order PORT strict|weighted|fifo [auto|always|never]: a server that chooses the
+ * order in which it accepts, and whether its clients are answered by SYN cookies.
+ * Prints the address of each client and closes the connection.
  *
  *	cc -o synq-order synq-order.c		(with <linux/synq.h>)
- *	synq listener add port 8080 app-order on
- *	./synq-order 8080 fifo
+ *	synq listener add port 8080 app-order on app-cookies on
+ *	./synq-order 8080 fifo never
  *
- * It runs without synq just as well: then the order is that of the kernel.
+ * It runs without synq just as well: then both are as the kernel has them.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,17 +26,37 @@ static const char * const orders[] = {
 	[SYNQ_ORDER_WEIGHTED] = "weighted",
 };
 
-#define ORDERS	((int)(sizeof(orders) / sizeof(*orders)))
+static const char * const policies[] = {
+	[SYNQ_COOKIES_INHERIT] = "as configured",
+	[SYNQ_COOKIES_AUTO] = "auto",
+	[SYNQ_COOKIES_ALWAYS] = "always",
+	[SYNQ_COOKIES_NEVER] = "never",
+};
 
-static int find_order(const char *name)
+static const struct choice {
+	int option;
+	const char *what;
+	const char *allowed_by;
+	const char * const *names;
+	int number;
+} order_choice = {
+	SYNQ_SO_ORDER, "order", "app-order", orders,
+	sizeof(orders) / sizeof(*orders),
+}, cookies_choice = {
+	SYNQ_SO_COOKIES, "cookies", "app-cookies", policies,
+	sizeof(policies) / sizeof(*policies),
+};
+
+static int find(const struct choice *choice, const char *name)
 {
-	int order;
+	int value;
 
-	for (order = 0; order < ORDERS; order++) {
-		if (!strcmp(name, orders[order]))
-			return order;
+	for (value = 0; value < choice->number; value++) {
+		if (!strcmp(name, choice->names[value]))
+			return value;
 	}
-	fprintf(stderr, "synq-order: %s: not an order\n", name);
+	fprintf(stderr, "synq-order: %s: not a value of %s\n", name,
+		choice->what);
 	exit(1);
 }
 
@@ -59,22 +80,24 @@ static int listen_on(int port)
 }
 
 /* After listen().  SOL_IP, whatever the family is. */
-static void choose(int fd, int order)
+static void choose(int fd, const struct choice *choice, const char *name)
 {
-	socklen_t size = sizeof(order);
+	int value = find(choice, name);
+	socklen_t size = sizeof(value);
 
-	if (!setsockopt(fd, SOL_IP, SYNQ_SO_ORDER, &order, sizeof(order)))
+	if (!setsockopt(fd, SOL_IP, choice->option, &value, sizeof(value)))
 		;
 	else if (errno == ENOPROTOOPT)
 		puts("synq does not serve this port");
 	else if (errno == EPERM)
-		puts("the administrator chooses (app-order off)");
+		printf("the administrator chooses (%s off)\n",
+		       choice->allowed_by);
 	else
 		perror("synq-order: setsockopt");
 
-	if (!getsockopt(fd, SOL_IP, SYNQ_SO_ORDER, &order, &size) &&
-	    order < ORDERS)
-		printf("order %s\n", orders[order]);
+	if (!getsockopt(fd, SOL_IP, choice->option, &value, &size) &&
+	    value < choice->number)
+		printf("%s %s\n", choice->what, choice->names[value]);
 }
 
 static void serve(int fd)
@@ -98,13 +121,15 @@ int main(int argc, char **argv)
 {
 	int fd;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: synq-order PORT strict|weighted|fifo\n");
+	if (argc != 3 && argc != 4) {
+		fprintf(stderr, "usage: synq-order PORT strict|weighted|fifo [auto|always|never]\n");
 		return 1;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	fd = listen_on(atoi(argv[1]));
-	choose(fd, find_order(argv[2]));
+	choose(fd, &order_choice, argv[2]);
+	if (argc == 4)
+		choose(fd, &cookies_choice, argv[3]);
 	for (;;)
 		serve(fd);
 }
