@@ -24,7 +24,7 @@ full() {
 		class add silver priority 3 rate 500/second mark 2 cap 100% max-wait 1ms weight 1
 		class add normal priority 5 default rate 100/second burst 7 excess pass max-wait 3600s
 		class add bulk priority 6 rate 10/second burst 3 excess drop reserve 5% cap 1% enforce off
-		class add last priority 15 max-wait 1500ms min-share 25% weight 2 enforce on
+		class add last priority 15 max-wait 1500ms min-share 25% weight 2 enforce on cookies never
 		match add source 10.1.0.0/16 class gold
 		match add source 10.1.2.3/32 class bulk
 		match add source 0.0.0.0/0 class silver
@@ -33,7 +33,7 @@ full() {
 		match add source 2001:db8::7/128 class bulk
 		listener add port 1 order fifo synack-retries 3
 		listener add port $PORT enforce off
-		listener add port 65535 app-order on order weighted
+		listener add port 65535 app-order on order weighted app-cookies on cookies always
 	EOT
 }
 
@@ -46,7 +46,7 @@ canonical() {
 		class add silver priority 3 mark 0x2 cap 100% max-wait 1ms rate 500/second
 		class add normal priority 5 default max-wait 3600s rate 100/second burst 7 excess pass
 		class add bulk priority 6 reserve 5% cap 1% rate 10/second burst 3 enforce off
-		class add last priority 15 weight 2 max-wait 1500ms min-share 25%
+		class add last priority 15 weight 2 max-wait 1500ms min-share 25% cookies never
 		match add source 0.0.0.0/0 class silver
 		match add source 10.1.0.0/16 class gold
 		match add source 10.1.2.3/32 class bulk
@@ -55,7 +55,7 @@ canonical() {
 		match add source fd00:1::/32 class gold
 		listener add port 1 order fifo synack-retries 3
 		listener add port $PORT enforce off
-		listener add port 65535 order weighted app-order on
+		listener add port 65535 order weighted app-order on cookies always app-cookies on
 	EOT
 }
 
@@ -90,6 +90,7 @@ refusals() {
 		class set bulk weight 1001
 		class set bulk min-share 51%
 		class set bulk min-share 1%
+		class set bulk cookies sometimes
 		class set bulk enforce maybe
 		class set local enforce off
 		class set bulk
@@ -113,6 +114,8 @@ refusals() {
 		listener set port 65535 enforce 1
 		listener set port 65535 app-order yes
 		listener set port 65535 synack-retries 0
+		listener set port 65535 cookies none none
+		listener set port 65535 app-cookies 1
 		listener add port 1 synack-retries none
 		set enforce
 		set enforce maybe
@@ -162,9 +165,10 @@ has_key "a wait in force by default" '"max_wait_effective":300' class show -j bu
 has_key "a class that is watched" '"enforce":false' class show -j bulk
 has_key "and one that is not" '"enforce":true' class show -j last
 has_key "a listener and its order" \
-	'{"port":65535,"order":"weighted","app_order":true,"enforce":true,' listener show -j 65535
+	'{"port":65535,"order":"weighted","app_order":true,"cookies":"always","app_cookies":true,"enforce":true,' \
+	listener show -j 65535
 has_key "a listener that is watched" \
-	"{\"port\":$PORT,\"order\":\"strict\",\"app_order\":false,\"enforce\":false," \
+	"{\"port\":$PORT,\"order\":\"strict\",\"app_order\":false,\"cookies\":\"auto\",\"app_cookies\":false,\"enforce\":false," \
 	listener show -j $PORT
 has_key "all is watched" '{"enforce":false}' set show -j
 has_key "which stats say, too" '"enforce":false,"sockets"' stats -j
@@ -194,9 +198,9 @@ is "what is refused is no generation" "$(conf_counter generation)" "$before"
 
 # One change at a time, there and back.
 sq class set silver cap none max-wait none weight 3
-sq class set last min-share none weight 1 enforce off
+sq class set last min-share none weight 1 enforce off cookies none
 sq listener set port 1 enforce off synack-retries none
-sq listener set port 65535 order strict app-order off
+sq listener set port 65535 order strict app-order off cookies auto app-cookies off
 sq set enforce on
 sq save >"$TMP/after"
 # only_in A B: lines of A that B does not have

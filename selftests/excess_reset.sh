@@ -83,12 +83,7 @@ gives_up() {
 }
 gives_up 4
 gives_up 6
-sum=0
-for name in admitted excess_dropped excess_passed excess_reset excess_cookie \
-	excess_unanswered queue_refused wait_refused; do
-	sum=$((sum + $(counter bulk $name)))
-done
-is "seen adds up" "$(counter bulk seen)" $sum
+adds_up "resets"
 sq why 10.3.0.1 >"$TMP/why"
 check "why: knows of it" has "$TMP/why" 'excess-reset: over rate 1/second$'
 

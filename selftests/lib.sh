@@ -466,16 +466,17 @@ counter() {
 	counter_in "$(told stats -j)" "$@" && echo "$found"
 }
 
-# adds_up NAME: one test: each SYN of the class bulk is counted once
+# adds_up NAME [CLASS]: one test: each SYN of a class, bulk, is counted once
 adds_up() {
-	local stats sum=0 name
+	local stats sum=0 name class=${2-bulk}
 	stats=$(told stats -j)
 	for name in admitted excess_dropped excess_passed excess_reset \
-		excess_cookie excess_unanswered queue_refused wait_refused; do
-		counter_in "$stats" bulk $name
+		excess_cookie excess_unanswered queue_refused wait_refused \
+		cookie_sent share_refused; do
+		counter_in "$stats" "$class" $name
 		sum=$((sum + found))
 	done
-	counter_in "$stats" bulk seen
+	counter_in "$stats" "$class" seen
 	is "$1: seen adds up" "$found" $sum
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tcp_peer option [-a ADDRESS] PORT: the socket option SYNQ_SO_ORDER in every
- * state of a socket that it meets; prints "CASE SET GET", the errors by their
- * names, or 0 and the order.
+ * tcp_peer option [-C] [-a ADDRESS] PORT: the socket option SYNQ_SO_ORDER, or with -C
+ * SYNQ_SO_COOKIES, in every state of a socket that it meets; prints "CASE SET GET",
+ * the errors by their names, or 0 and the value.
  *
  * tcp_peer option -H FILE [-n N] PORT ORDER: listens, prints "listening PORT",
  * waits for FILE, sets the order, prints "set", and accepts N connections: "accept
@@ -20,8 +20,10 @@
 
 /* include/uapi/linux/synq.h, which a kernel tree does not have */
 #define SYNQ_SO_ORDER	1216
+#define SYNQ_SO_COOKIES	1217
 
 static struct address address;
+static int so = SYNQ_SO_ORDER;
 static const char *hold;
 static int expected = 1;
 
@@ -50,12 +52,12 @@ static const char *name_of(int error)
 	return error ? strerrorname_np(error) : "0";
 }
 
-static void report(const char *name, int fd, int order, socklen_t size)
+static void report(const char *name, int fd, int value, socklen_t size)
 {
 	int set, get, now = -1;
 
-	set = setsockopt(fd, SOL_IP, SYNQ_SO_ORDER, &order, size) ? errno : 0;
-	get = getsockopt(fd, SOL_IP, SYNQ_SO_ORDER, &now, &size) ? errno : 0;
+	set = setsockopt(fd, SOL_IP, so, &value, size) ? errno : 0;
+	get = getsockopt(fd, SOL_IP, so, &now, &size) ? errno : 0;
 	if (get)
 		printf("%s %s %s\n", name, name_of(set), name_of(get));
 	else
@@ -151,11 +153,12 @@ int option_main(int argc, char **argv)
 	int option;
 
 	address_parse(&address, "0.0.0.0");
-	while ((option = getopt(argc, argv, "N:a:H:n:")) != -1) {
+	while ((option = getopt(argc, argv, "N:a:H:n:C")) != -1) {
 		switch (option) {
 		case 'N': enter_netns(optarg); break;
 		case 'a': address_parse(&address, optarg); break;
 		case 'H': hold = optarg; break;
+		case 'C': so = SYNQ_SO_COOKIES; break;
 		case 'n': expected = number(optarg, 1, 1000); break;
 		default: die("see the top of tcp_option.c");
 		}

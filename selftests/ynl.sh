@@ -25,7 +25,7 @@ if [ ! -e "$SYNQ_SPEC" ] || [ ! -e "$SYNQ_YNL/lib" ] &&
 	skip_all "SYNQ_YNL and SYNQ_SPEC do not say where the client and the spec are"
 fi
 python3 -c 'import yaml' 2>/dev/null || skip_all "python3 has no yaml"
-plan 61
+plan 65
 
 load_synq
 three_classes | sed "s, max-wait none,," | apply
@@ -84,14 +84,16 @@ check("what was not given is absent", not {"cap", "max-wait", "min-share"} &
 check("but for weight and enforce", classes["gold"]["weight"] == 1 and
       classes["gold"]["enforce"] == 1)
 check("listeners", one.dump("listener-get", {}) ==
-      [{"port": port, "order": "strict", "enforce": 1, "app-order": 0, "sockets": 1}])
+      [{"port": port, "order": "strict", "enforce": 1, "app-order": 0, "sockets": 1,
+        "app-cookies": 0}])
 check("matches", len(one.dump("match-get", {})) == 6)
 stats = {(s["port"], s["class"]): s["counters"] for s in one.dump("stats-get", {})}
 counters = stats[(port, "default")]
 check("counters", counters["seen"] == 1)
 check("they add up", all(c["seen"] == c["admitted"] + c["excess-dropped"] +
       c["excess-passed"] + c["excess-reset"] + c["excess-cookie"] +
-      c["excess-unanswered"] + c["queue-refused"] + c["wait-refused"]
+      c["excess-unanswered"] + c["queue-refused"] + c["wait-refused"] +
+      c["cookie-sent"] + c["share-refused"]
       for c in stats.values()))
 check("all of them", {"retries", "wait-refused", "accepted", "shared", "would-refuse",
                       "would-withhold", "would-move"} <= set(counters))
@@ -147,6 +149,13 @@ for app in 1, 0:
 for retries in 127, 1:
     check(f"synack-retries {retries}", given("listener-set", {"port": port},
                                              {"synack-retries": retries}, "listener-get"))
+for cookies in "never", "always", "auto":
+    check(f"cookies {cookies}", given("listener-set", {"port": port},
+                                      {"cookies": cookies, "app-cookies": 1},
+                                      "listener-get") and
+          given("class-set", bulk, {"cookies": cookies}, "class-get"))
+check("refused: cookies 4", refused("listener-set", {"port": port, "cookies": 4}) and
+      refused("class-set", {**bulk, "cookies": 4}))
 check("refused: synack-retries 128",
       refused("listener-set", {"port": port, "synack-retries": 128}))
 check("refused: app-order 2", refused("listener-set", {"port": port, "app-order": 2}))
