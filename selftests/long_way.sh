@@ -46,6 +46,6 @@ is "all are answered" "$(field "$TMP/bulk" answered)" 300
 come 140
 is "more than there is room for" "$((140 * DELAY / 1000 > BACKLOG))" 1
 is "all are answered" "$(field "$TMP/bulk" answered)" 420
-within "few are refused" "$(counter bulk queue_refused)" 0 600
-within "or has to wait" "$(counter bulk withheld)" 0 20
+within "few are refused" "$(counter bulk queue_refused)" 0 700
+within "or has to wait" "$(counter bulk withheld)" 0 100
 is "none for the time it waits" "$(counter bulk wait_refused)" 0
