@@ -9,12 +9,16 @@
  * It does not wait for the request before it answers: a request may be lost where
  * the queue was full, and a worker that waits for it would measure the clients'
  * retransmission timers.  The socket stays open until the client closes its end.
- * Only with keep-alive requests are read, one after the other.
+ * Only with keep-alive requests are read, one after the other; there a request for
+ * "/2.5" takes so many service times.
  *
  * A worker that always finds a connection waiting ends one every service time
  * exactly: what accept(), write() and close() cost, and a late wake-up, come off
  * the next sleeps.  So the capacity is workers / service time whatever else the
  * machine does, and a system under test cannot gain by leaving it more CPU.
+ *
+ * With "log", each worker writes a line for each connection: the client's address and
+ * what was agreed on in the handshake, as openload does.
  *
  * With a second port, a worker takes from the main one only while nothing waits
  * there: what an application can do for its preferred clients by itself.
@@ -23,8 +27,11 @@
  * file there ends the server.  It says "ready" once it listens.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -59,9 +66,10 @@ static struct {
 	bool spin;
 	bool banner;
 	bool keepalive;
+	const char *log;
 } conf = { .backlog = 128, .workers = 1, .ms = 10, .body = 1024 };
 
-static int main_fd = -1, second_fd = -1;
+static int main_fd = -1, second_fd = -1, log_fd = -1;
 static _Atomic int64_t *service_ns;	/* shared with the workers */
 static char *response, *last_response;
 
@@ -183,9 +191,9 @@ static bool send_all(int fd, const char *buf)
 }
 
 /* The time at which a service that begins now ends; see the top. */
-static int64_t service_end(int64_t *free_at, bool waited)
+static int64_t service_end(int64_t *free_at, bool waited, double times)
 {
-	int64_t service = atomic_load(service_ns), now = now_ns();
+	int64_t service = atomic_load(service_ns) * times, now = now_ns();
 
 	if (waited || *free_at < now - CATCH_UP_MAX)
 		*free_at = now;
@@ -212,6 +220,31 @@ static void close_left(int epfd)
 		close(ev[i].data.fd);
 }
 
+/* How many service times a request takes: its path, if that is a number. */
+static double times_of(const char *request)
+{
+	double times;
+
+	return sscanf(request, "GET /%lf", &times) == 1 && times > 0 ? times : 1;
+}
+
+/* A line is one write(), so those of several workers do not mix. */
+static void log_connection(int fd)
+{
+	struct sockaddr_in6 peer = { 0 };
+	socklen_t len = sizeof(peer);
+	struct tcp_info info = { 0 };
+	char text[INET6_ADDRSTRLEN];
+
+	if (log_fd < 0 || getpeername(fd, (struct sockaddr *)&peer, &len))
+		return;
+	len = sizeof(info);
+	getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len);
+	inet_ntop(AF_INET6, &peer.sin6_addr, text, sizeof(text));
+	dprintf(log_fd, "%s\t%u,%u,%u\n", text, info.tcpi_options,
+		info.tcpi_snd_wscale, info.tcpi_rcv_wscale);
+}
+
 /* Closes with nothing unread, so that the last answer is not lost to a reset. */
 static void serve_requests(int fd, int64_t *free_at, bool waited)
 {
@@ -224,7 +257,7 @@ static void serve_requests(int fd, int64_t *free_at, bool waited)
 		if (!read_request(fd, buf))
 			break;
 		last = strcasestr(buf, "\r\nConnection: close");
-		be_busy_until(service_end(free_at, waited));
+		be_busy_until(service_end(free_at, waited, times_of(buf)));
 		waited = true;
 	} while (send_all(fd, last ? last_response : response) && !last);
 	close(fd);
@@ -242,11 +275,12 @@ static void __attribute__((noreturn)) work(void)
 		fd = next_connection(&waited);
 		if (fd < 0)
 			continue;
+		log_connection(fd);
 		if (conf.keepalive) {
 			serve_requests(fd, &free_at, waited);
 			continue;
 		}
-		be_busy_until(service_end(&free_at, waited));
+		be_busy_until(service_end(&free_at, waited, 1));
 		send_all(fd, conf.banner ? "220 ready\r\n" : last_response);
 		close_after_client(epfd, fd);
 		close_left(epfd);
@@ -274,7 +308,7 @@ static void set_time(double ms)
 static void __attribute__((noreturn)) usage(void)
 {
 	fputs("usage: accept_server port N [second PORT] [backlog N] [workers N]\n"
-	      "  [time MS] [body BYTES] [spin] [banner] [keepalive]\n"
+	      "  [time MS] [body BYTES] [log FILE] [spin] [banner] [keepalive]\n"
 	      "standard input: time MS\n", stderr);
 	exit(1);
 }
@@ -311,6 +345,8 @@ static void parse(int argc, char **argv)
 			conf.workers = atoi(value);
 		else if (!strcmp(word, "time"))
 			conf.ms = atof(value);
+		else if (!strcmp(word, "log"))
+			conf.log = value;
 		else if (!strcmp(word, "body"))
 			conf.body = atoi(value);
 		else
@@ -345,6 +381,12 @@ int main(int argc, char **argv)
 	set_time(conf.ms);
 	response = make_response("keep-alive");
 	last_response = make_response("close");
+	if (conf.log) {
+		log_fd = open(conf.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+			      0644);
+		if (log_fd < 0)
+			die("%s: %s", conf.log, strerror(errno));
+	}
 	open_listeners();
 	for (i = 0; i < conf.workers; i++) {
 		switch (fork()) {

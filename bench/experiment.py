@@ -16,9 +16,16 @@ import importlib.util
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from guest import FORGED
 from servers import Service
 
 EXPERIMENTS = Path(__file__).resolve().parent / "experiments"
+
+
+# A guest has to carry this many SYNs a second, answered by cookies, for floods to be
+# sent at the rate that their cells name; where it carries less, they are in
+# proportion, but for those that any guest carries.
+FLOOD_FULL, FLOOD_SMALL = 75000.0, 1000.0
 
 
 @dataclass(frozen=True)
@@ -41,8 +48,23 @@ class Cell:
 
     ordinary: float = 4.0
     preferred: float = 0.05
+    closed: tuple = ()          # (ordinary, preferred) clients kept busy instead
+    bursts: float = 0.0         # of ordinary clients, besides: so many a second,
+    burst_size: str = "50-80"   # of so many at once
+    costly: float = 0.0         # an ordinary request costs so many service times
+    policed: float = 0.0        # rate of the ordinary, for systems that want one
+    families: str = "46"
+
     spoofed: float = 0.0        # SYNs from addresses that nobody has,
-    spoofed_in: str = "ordinary"    # in the prefix of this group
+    spoofed_in: str = "ordinary"    # in the prefix of this group, or of the world
+    flood: float = 0.0          # the same, but in SYNs a second where the guest
+                                # carries FLOOD_FULL; from a CPU of its own
+    flood_s: float = 0.0        # for so long only
+    synack_retries: int = -1    # the server's sysctl
+    drain_s: float = 0.0        # wait for SYN-ACKs so long after the load
+    lose_ack: bool = False      # the ACK that ends a preferred handshake is lost
+    options: bool = False       # look at what both ends agreed on
+    from_call: bool = False     # times count from connect(), not from when it was due
     deadline_s: float = 5.0
     rtt_ms: float = 40.0
     loss_percent: float = 0.0   # each way
@@ -60,7 +82,8 @@ class Cell:
     def service(self, second=False):
         """What the server is asked for."""
         return Service(self.workers, self.service_ms, self.backlog,
-                       self.requests, self.banner, second)
+                       self.requests, self.banner, second, self.costly,
+                       self.options)
 
     def in_repeat(self, repeat):
         """The systems that are measured in a repeat, the first of which is 1."""
@@ -70,6 +93,7 @@ class Cell:
         """Cells with the same kind of server have the same capacity."""
         return (f"{self.server}, {self.workers} x {self.service_ms:g} ms"
                 + (", server first" if self.banner else "")
+                + (", costly requests" if self.costly else "")
                 + (f", {self.requests} requests a connection, RTT "
                    f"{self.rtt_ms:g} ms" if self.requests > 1 else ""))
 
@@ -93,8 +117,24 @@ class Cell:
         return tuple(" ".join([*way, "limit 100000"]) if way else ""
                      for way in (there, back))
 
-    def schedule(self, capacity, fast):
-        """Who comes when: the loaded part begins at ramp_s and lasts length_s."""
+    def forged(self):
+        """Prefixes of the sources that a flood forges; none without one."""
+        if not self.spoofed and not self.flood:
+            return ()
+        return tuple(FORGED[self.spoofed_in][f] for f in self.families)
+
+    def sysctls(self):
+        """Of the server; a flood meets a SYN queue of the backlog's length."""
+        words = []
+        if self.flood:
+            words.append(f"net.ipv4.tcp_max_syn_backlog={max(self.backlog, 128)}")
+        if self.synack_retries >= 0:
+            words.append(f"net.ipv4.tcp_synack_retries={self.synack_retries}")
+        return words
+
+    def schedule(self, capacity, fast, carries=None):
+        """Who comes when: the loaded part begins at ramp_s and lasts length_s;
+        carries: SYNs that the guest can answer in a second."""
         rate = self.preferred * capacity
         if self.steps:
             length = self.step_s * len(self.steps)
@@ -103,11 +143,16 @@ class Cell:
             length = min(max(length, self.shortest_s), self.longest_s)
         else:
             length = self.shortest_s
+        end = self.ramp_s + length
+        flood = self.flood
+        if flood > FLOOD_SMALL:
+            flood *= min(1.0, (carries or FLOOD_FULL) / FLOOD_FULL)
         return {"ordinary_per_s": self.ordinary * capacity,
                 "preferred_per_s": rate,
                 "preferred_count": round(rate * length),
-                "spoofed_per_s": self.spoofed * capacity,
-                "length_s": length, "end_s": self.ramp_s + length}
+                "spoofed_per_s": self.spoofed * capacity + flood,
+                "flood_s": min(self.flood_s or end, end),
+                "length_s": length, "end_s": end}
 
     def parameters(self):
         """What names the cell in a row of results."""
@@ -115,6 +160,11 @@ class Cell:
              "preferred_load": self.preferred}
         if self.spoofed:
             p.update(spoofed_load=self.spoofed, spoofed_in=self.spoofed_in)
+        if self.flood:
+            p.update(flood=self.flood, spoofed_in=self.spoofed_in,
+                     families=self.families, synack_retries=self.synack_retries)
+        p.update((k, v) for k, v in asdict(self).items() if v and k in (
+            "closed", "bursts", "costly", "policed", "lose_ack"))
         p.update((k, v) for k, v in asdict(self).items() if k in (
             "server", "workers", "service_ms", "backlog", "rtt_ms",
             "loss_percent", "deadline_s", "banner", "requests", "config"))

@@ -5,9 +5,10 @@
 """Figures of client groups, and how sure they are."""
 
 import math
-from collections import namedtuple
+from collections import Counter, namedtuple
 
-Request = namedtuple("Request", "group family due late connect first done status")
+Request = namedtuple("Request", "group family due late connect first done status "
+                     "options", defaults=("-",))
 Estimate = namedtuple("Estimate", "value low high")
 
 INFINITE = math.inf
@@ -17,11 +18,18 @@ Z95 = 1.959964
 def read_requests(path):
     """The generator's lines; times in us since due, never is infinite."""
     for line in path.read_text(encoding="ascii").splitlines():
-        group, family, due, late, connect, first, done, status, _ = \
+        group, family, due, late, connect, first, done, status, _, options = \
             line.split("\t")
         yield Request(group, family, int(due), int(late),
                       *(INFINITE if int(t) < 0 else int(t)
-                        for t in (connect, first, done)), status)
+                        for t in (connect, first, done)), status, options)
+
+
+def from_call(r):
+    """The request with its times from when it was made, not from when it was due."""
+    late = max(0, r.late)
+    return r._replace(connect=r.connect - late, first=r.first - late,
+                      done=r.done - late)
 
 
 def quantile(values, q):
@@ -83,6 +91,7 @@ class Figures:
                         for r in requests]
         self.first = [r.first for r in self.served] + waiting
         self.late = [r.late for r in requests if r.late >= 0]
+        self.options = Counter(r.options for r in self.served)
         self.broken = sum(r.status == "local-error" for r in requests)
 
     @property

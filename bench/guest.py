@@ -5,13 +5,18 @@
 # serves is in servers.py, who protects it in systems.py.
 #
 #   client namespace "ordinary"  ---veth, netem each way---\
-#                                                           "server"
-#   client namespace "preferred" ---veth, netem each way---/
+#   client namespace "preferred" ---veth, netem each way--- "server"
+#   "hostile", under a flood     ---veth-------------------/
+#
+# The replies to forged sources go to "hostile", which counts and drops them: nobody
+# answers by a reset.
 #
 # Each run gets fresh namespaces and a fresh server: connections of clients that
 # have left go on retransmitting for minutes and would spoil the next run.
 """The network, the clients and the clock of a measurement."""
 
+import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -55,6 +60,18 @@ def monotonic():
     return time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
+@contextlib.contextmanager
+def one_cpu(wanted):
+    """What is started here keeps to the first CPU; see Flood."""
+    before = os.sched_getaffinity(0)
+    if wanted:
+        os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 class Group:
     """A client group: its namespace, its addresses and its links' numbers."""
 
@@ -68,16 +85,22 @@ class Group:
         self.link4 = f"198.18.{100 + number}."
         self.link6 = f"2001:db8:{100 + number}::"
         self.mac = f"02:00:00:00:{number:02x}:"
-        # What nobody answers from.
-        self.nobody = f"198.18.{number}.128", f"2001:db8:{number}::8000"
+        # What nobody has, by family.
+        self.nobody = {"4": f"198.18.{number}.128/25",
+                       "6": f"2001:db8:{number}::8000/113"}
 
-    def words(self, *load, deadline, talk):
+    def has(self, address):
+        """Whether an address, IPv4 or mapped or IPv6, is one of this group."""
+        address = address.removeprefix("::ffff:")
+        return address.startswith((self.prefix4[:-4], self.prefix6[:-4] + ":"))
+
+    def words(self, *load, deadline, talk, families="46"):
         """The generator's words for this group; talk says what is spoken."""
+        ends = {"4": ("source", f"{self.first4}+{ADDRESSES}", "to", SERVER4),
+                "6": ("source", f"{self.first6}+{ADDRESSES}", "to", SERVER6)}
         return ["group", self.name, *map(str, load), "port", str(PORT),
                 "deadline", str(deadline),
-                "source", f"{self.first4}+{ADDRESSES}", "to", SERVER4,
-                "source", f"{self.first6}+{ADDRESSES}", "to", SERVER6,
-                *map(str, talk)]
+                *(w for f in families for w in ends[f]), *map(str, talk)]
 
     def link_command(self):
         """ip(8) command that joins the group to the server."""
@@ -115,8 +138,26 @@ class Group:
         yield f"route add {self.prefix6} via {self.link6}2"
 
 
+class Hostile(Group):
+    """Where floods come from, and the replies to their sources go."""
+
+    def client_commands(self):
+        """Nobody is there."""
+        return ["link set up0 up"]
+
+    def routes(self, prefixes):
+        """ip(8) batch for the server's namespace: the way to the forged sources."""
+        for p in prefixes:
+            yield f"route add {p} via {self.link6 if ':' in p else self.link4}2"
+
+
 ORDINARY, PREFERRED = Group("ordinary", 1), Group("preferred", 2)
+HOSTILE = Hostile("hostile", 3)
 GROUPS = (ORDINARY, PREFERRED)
+# Whose sources a flood forges, by family: those of a group that nobody has, or such
+# as belong to no group.
+FORGED = {**{g.name: g.nobody for g in GROUPS},
+          "world": {"4": "10.0.0.0/8", "6": "2001:db8:f000::/36"}}
 
 
 def batch(netns, commands):
@@ -125,25 +166,45 @@ def batch(netns, commands):
     sh(*where, "ip", "-batch", "-", text="\n".join(commands))
 
 
+def load_rules(netns, name, words=None):
+    """Load a ruleset of this directory; @WORDS@ in it are filled in."""
+    rules = fill_in(name, words or {})
+    sh(*inside(netns, "nft", "-f", "-"), text=rules)
+
+
+def fill_in(name, words):
+    """A file of this directory with its @WORDS@ filled in."""
+    text = (HERE / name).read_text()
+    for key, value in words.items():
+        text = text.replace(f"@{key}@", str(value))
+    return text
+
+
 class Network:
     """The namespaces of one run."""
 
-    def __init__(self, netem, replies=None, somaxconn=4096):
-        """netem: what the links do to packets, to replies if that differs."""
+    def __init__(self, netem, replies=None, somaxconn=4096, forged=(),
+                 sysctls=()):
+        """netem: what the links do to packets, to replies if that differs;
+        forged: prefixes whose replies go to the hostile; sysctls: of the server."""
         self.netem, self.somaxconn = netem, somaxconn
         self.replies = netem if replies is None else replies
+        self.forged, self.sysctls = forged, sysctls
 
     def __enter__(self):
         self.remove()
+        groups = (*GROUPS, HOSTILE) if self.forged else GROUPS
         batch(None, ["netns add server",
-                     *(f"netns add {g.name}" for g in GROUPS),
-                     *(g.link_command() for g in GROUPS)])
+                     *(f"netns add {g.name}" for g in groups),
+                     *(g.link_command() for g in groups)])
         server = ["link set lo up", f"address add {SERVER4}/32 dev lo",
                   f"address add {SERVER6}/128 dev lo"]
-        for g in GROUPS:
+        for g in groups:
             server += g.server_commands()
             batch(g.name, g.client_commands())
-        batch("server", server)
+        batch("server", [*server, *HOSTILE.routes(self.forged)])
+        if self.forged:
+            load_rules(HOSTILE.name, "sink.nft")
         for g in GROUPS:
             self.shape(g.name, "up0", self.netem)
             self.shape("server", f"to{g.number}", self.replies)
@@ -151,7 +212,7 @@ class Network:
         # hangs on them.
         sh(*inside("server", "sysctl", "-qw",
                    f"net.core.somaxconn={self.somaxconn}",
-                   "net.ipv4.tcp_syncookies=1"))
+                   "net.ipv4.tcp_syncookies=1", *self.sysctls))
         return self
 
     def __exit__(self, *exc):
@@ -167,11 +228,11 @@ class Network:
     @staticmethod
     def remove():
         """Delete what exists, links first: orphaned sockets pin namespaces."""
-        for g in GROUPS:
+        for g in (*GROUPS, HOSTILE):
             if Path(f"/run/netns/{g.name}").exists():
                 subprocess.run(inside(g.name, "ip", "link", "del", "up0"),
                                check=False, capture_output=True)
-        names = [n for n in ("server", *(g.name for g in GROUPS))
+        names = [n for n in ("server", *(g.name for g in GROUPS), HOSTILE.name)
                  if Path(f"/run/netns/{n}").exists()]
         if names:
             batch(None, [f"netns del {n}" for n in names])
@@ -203,6 +264,7 @@ class Generators:
 
     def __init__(self, *todo):
         """Start one for each (group, file, words), all with the same epoch."""
+        self.groups = [t[0] for t in todo]
         self.processes = [self.start(*t) for t in todo]
         for p in self.processes:
             if p.stdout.readline() != "ready\n":
@@ -211,6 +273,10 @@ class Generators:
         for p in self.processes:
             p.stdin.write(f"{int(self.epoch * 1e9)}\n")
             p.stdin.flush()
+
+    def of(self, group):
+        """The processes of a group: one, or none."""
+        return [p for g, p in zip(self.groups, self.processes) if g is group]
 
     @staticmethod
     def start(group, tsv, words):
@@ -243,28 +309,51 @@ class Generators:
 
 
 class Flood:
-    """SYNs from addresses of a group that nobody has, half of them IPv6."""
+    """SYNs from forged sources, and what was answered to them.
 
-    def __init__(self, group, per_s, seconds):
-        self.wanted = round(per_s / 2 * seconds)
-        self.processes = [subprocess.Popen(
-            inside(group.name, "tcp_peer", "segment", "-s", source, "-S", "64",
-                   "-p", "1024", "-n", str(self.wanted), "-r",
-                   str(max(1, round(per_s / 2))), to, str(PORT)),
-            stdout=subprocess.PIPE, text=True)
-            for source, to in zip(group.nobody, (SERVER4, SERVER6))]
+    Apart, the flood has the last CPU, and the others keep to the first (one_cpu):
+    with veth that is where the server receives it, too, as from a network card whose
+    queue has a CPU of its own.
+    """
+
+    def __init__(self, forged, per_s, seconds, apart):
+        """forged: prefixes; per_s 0: as many as go."""
+        where = ("taskset", "-c", str(os.cpu_count() - 1), "chrt", "-f", "1")
+        self.process = subprocess.Popen(
+            inside(HOSTILE.name, *(where if apart else ()), "synflood", "begin",
+                   "-", "device", "up0", "gateway", f"{HOSTILE.mac}01", "port",
+                   str(PORT), "rate", f"{per_s:.3f}", "for", f"{seconds:.3f}", *(
+                       w for p in forged for w in (
+                           "source", p, "to", SERVER6 if ":" in p else SERVER4))),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        if self.process.stdout.readline() != "ready\n":
+            stop("flood does not start: " + self.process.communicate()[1])
+
+    def begin(self, at):
+        """Go, at a time on the generators' clock."""
+        self.process.stdin.write(f"{int(at * 1e9)}\n")
+        self.process.stdin.flush()
 
     def end(self):
-        """(SYNs wanted, sent); one that fell behind is not waited for."""
-        sent = 0
-        for p in self.processes:
-            try:
-                words = p.communicate(timeout=1)[0].split()
-                sent += int(words[1]) if p.returncode == 0 else 0
-            except subprocess.TimeoutExpired:
-                p.kill()
-                p.communicate()
-        return len(self.processes) * self.wanted, sent
+        """What it did: the words of its line, as numbers."""
+        try:
+            out, err = self.process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            self.process.terminate()
+            out, err = self.process.communicate()
+        if self.process.returncode:
+            stop(f"flood failed: {err}")
+        words = out.split()
+        return dict(zip(words[::2], map(float, words[1::2])))
+
+    @staticmethod
+    def answers():
+        """Packets and bytes that came to the forged sources, by kind."""
+        text = sh(*inside(HOSTILE.name, "nft", "-j", "list", "counters"))
+        found = [c["counter"] for c in json.loads(text)["nftables"]
+                 if "counter" in c]
+        return {c["name"]: [c["packets"], c["bytes"]] for c in found}
 
 
 class Progress:

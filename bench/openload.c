@@ -21,8 +21,10 @@
  * One thread, one epoll set, edge triggered: one epoll_ctl() a connection.
  *
  * Output: one line per request, tab separated, in the order due within a group:
- *   group family due late connect first done status http
- * due in us since the epoch; the rest in us since due, -1 where it never came.
+ *   group family due late connect first done status http options
+ * due in us since the epoch; the next four in us since due, -1 where it never came;
+ * options: what was agreed on in the handshake, as TCP_INFO has it: the bits, and the
+ * window scales of what is sent and received, or "-".
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -99,6 +101,7 @@ struct request {
 	int fd;
 	uint32_t source;	/* index into the family's address range */
 	uint16_t http;
+	uint8_t options, send_scale, receive_scale;
 	uint16_t answered;	/* of the requests on this connection */
 	uint8_t family;		/* index into group.end */
 	uint8_t status;
@@ -137,6 +140,8 @@ struct group {
 	const char *name;
 	const struct mode *mode;
 	double rate;		/* requests/second */
+	double bursts;		/* besides, so many a second, of so many at once: */
+	unsigned int burst_least, burst_most;
 	unsigned int count;	/* requests in all, instead of a rate */
 	double from, length;	/* seconds */
 	double deadline;	/* seconds */
@@ -257,12 +262,26 @@ static void schedule_count(struct group *g)
 	free(t);
 }
 
+static void add_burst(struct group *g, double t)
+{
+	unsigned int n = g->burst_least + rng_next(&g->rng) %
+			 (g->burst_most - g->burst_least + 1);
+
+	while (n--)
+		add_request(g, epoch + ns_of(t));
+}
+
 static void schedule_rate(struct group *g)
 {
-	double t = g->from, until = g->from + g->length;
+	double t = g->from, until = g->from + g->length, burst = INFINITY;
 
-	while ((t += rng_exponential(&g->rng, g->rate)) < until)
+	if (g->bursts > 0)
+		burst = t + rng_exponential(&g->rng, g->bursts);
+	while ((t += rng_exponential(&g->rng, g->rate)) < until) {
+		for (; burst < t; burst += rng_exponential(&g->rng, g->bursts))
+			add_burst(g, burst);
 		add_request(g, epoch + ns_of(t));
+	}
 }
 
 static void make_schedule(struct group *g)
@@ -510,6 +529,18 @@ static bool ask_again(struct group *g, struct request *r)
 	return say(g, r, m->text, m->len);
 }
 
+static void note_options(struct request *r)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(r->fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		return;
+	r->options = info.tcpi_options;
+	r->send_scale = info.tcpi_snd_wscale;
+	r->receive_scale = info.tcpi_rcv_wscale;
+}
+
 static bool on_connected(struct group *g, struct request *r)
 {
 	int err = 0;
@@ -523,6 +554,7 @@ static bool on_connected(struct group *g, struct request *r)
 		return false;
 	}
 	r->connected = now_ns();
+	note_options(r);
 	msg = g->mode->greeting(g, &n);
 	return say(g, r, msg, n);
 }
@@ -680,19 +712,30 @@ static int64_t since(const struct request *r, int64_t t)
 	return t ? (t - r->due) / NSEC_PER_USEC : -1;
 }
 
+static const char *options_text(const struct request *r, char *text, size_t len)
+{
+	if (!r->connected)
+		return "-";
+	snprintf(text, len, "%u,%u,%u", r->options, r->send_scale,
+		 r->receive_scale);
+	return text;
+}
+
 static void print_group(FILE *out, const struct group *g)
 {
+	char options[16];
 	size_t i;
 
 	for (i = 0; i < g->n_req; i++) {
 		const struct request *r = &g->req[i];
 
 		fprintf(out, "%s\t%c\t%" PRId64 "\t%" PRId64 "\t%" PRId64
-			"\t%" PRId64 "\t%" PRId64 "\t%s\t%u\n", g->name,
+			"\t%" PRId64 "\t%" PRId64 "\t%s\t%u\t%s\n", g->name,
 			g->end[r->family].dest.ss_family == AF_INET ? '4' : '6',
 			(r->due - epoch) / NSEC_PER_USEC, since(r, r->started),
 			since(r, r->connected), since(r, r->first),
-			since(r, r->done), status_name[r->status], r->http);
+			since(r, r->done), status_name[r->status], r->http,
+			options_text(r, options, sizeof(options)));
 	}
 }
 
@@ -745,9 +788,10 @@ static const char usage_text[] =
 "  out    where the lines go, one per request (standard output)\n"
 "GROUP: group NAME rate PER-SECOND | count REQUESTS | closed CONNECTIONS\n"
 "  from SECONDS for SECONDS [seed N] [deadline SECONDS]\n"
+"  [bursts PER-SECOND size MIN-MAX]   besides the rate: so many at once\n"
 "  source ADDRESS[+COUNT] to ADDRESS   once or twice (IPv4, IPv6: alternating)\n"
 "  port N  http PATH [requests N, one after the other on a connection] | banner\n"
-"group, family, due, late, connect, first, done, status, http status; in us\n";
+"group, family, due, late, connect, first, done (us), status, http status, options\n";
 
 static void __attribute__((noreturn)) usage(void)
 {
@@ -826,6 +870,13 @@ static void parse_dest(struct group *g, const char *s)
 	e->has_dest = true;
 }
 
+static void parse_size(struct group *g, const char *s)
+{
+	if (sscanf(s, "%u-%u", &g->burst_least, &g->burst_most) != 2 ||
+	    g->burst_least > g->burst_most)
+		die("size: not MIN-MAX: '%s'", s);
+}
+
 static struct group *new_group(const char *name)
 {
 	struct group *g;
@@ -855,6 +906,10 @@ static bool parse_group_word(struct group *g, const char *word, char *value)
 {
 	if (!strcmp(word, "rate"))
 		g->rate = number(word, value);
+	else if (!strcmp(word, "bursts"))
+		g->bursts = number(word, value);
+	else if (!strcmp(word, "size"))
+		parse_size(g, value);
 	else if (!strcmp(word, "count"))
 		g->count = number(word, value);
 	else if (!strcmp(word, "closed"))
@@ -912,7 +967,8 @@ static void check_group(struct group *g)
 	n = !!g->count + !!g->closed;
 	if (g->rate > 0)
 		n++;
-	if (!g->mode || !g->n_ends || !g->port || g->length <= 0 || n != 1)
+	if (!g->mode || !g->n_ends || !g->port || g->length <= 0 || n != 1 ||
+	    (g->bursts > 0 && (g->rate <= 0 || !g->burst_most)))
 		usage();
 	for (i = 0; i < g->n_ends; i++) {
 		if (!g->end[i].has_source || !g->end[i].has_dest)

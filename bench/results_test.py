@@ -14,10 +14,14 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import cdf
 import experiment
 import figures
+import outcome
 import results
 from experiment import Cell, at_least, at_most
 
@@ -36,12 +40,13 @@ def claims(view):
 """
 
 
-def line(group, due_us, done_us=20_000, late_us=100, status="ok"):
+def line(group, due_us, done_us=20_000, late_us=100, status="ok",
+         options="7,7,7"):
     """What the generator writes about one request."""
     first = done_us - 1000 if status == "ok" else -1
     connect = 10_000 if status == "ok" else -1
     return (f"{group}\t4\t{due_us}\t{late_us}\t{connect}\t{first}\t{done_us}\t"
-            f"{status}\t200\n")
+            f"{status}\t200\t{options if status == 'ok' else '-'}\n")
 
 
 def preferred(n=200, length_s=20.0, start_s=2.0, **more):
@@ -59,6 +64,15 @@ def ordinary(cell, until_s, served=.25, capacity=C, **more):
             if i % every == 0 else
             line("ordinary", int(i * until_s / n * 1e6), DEADLINE_US,
                  status="timeout") for i in range(n)]
+
+
+def flooded(schedule, **more):
+    """What a flood that was as planned leaves: one SYN-ACK for each SYN."""
+    n = round(schedule["spoofed_per_s"] * schedule["flood_s"])
+    return {"wanted": n, "sent": n, "bytes": 60 * n, "late_p99_us": 900,
+            "late_most_us": 2000, "seconds": schedule["flood_s"],
+            "answers": {"synacks": [n, 60 * n], "resets": [0, 0],
+                        "others": [0, 0]}, **more}
 
 
 class Made:
@@ -82,7 +96,9 @@ class Made:
             "cell": self.cell.name, "system": system, "repeat": repeat,
             "capacity": self.capacity, "schedule": schedule, "files": files,
             "stopped_s": schedule["end_s"], "changes": list(changes),
-            "stats": stats, "cpu_idle": .5, "spoofed": [0, 0],
+            "stats": stats, "cpu_idle": .5, "cpu_busy_s": 1.0,
+            "flood": flooded(schedule) if self.cell.forged() else None,
+            "options": {g: {"7,7,7": len(text)} for g, text in lines.items()},
             "counters": {"ListenOverflows": 7}})
 
     def usual(self, repeat=1, **more):
@@ -197,7 +213,8 @@ class Judging(unittest.TestCase):
     def test_a_slow_flood_voids_the_cell(self):
         made = Made(ONE)
         made.usual()
-        made.runs[1]["spoofed"] = [1000, 990]
+        made.runs[1]["flood"] = flooded(made.runs[1]["schedule"], wanted=1000,
+                                        sent=990)
         status, text = judged(made)
         self.assertEqual(status, 1)
         self.assertIn("synq: 990 spoofed SYNs in time instead of 1000", text)
@@ -208,15 +225,15 @@ class Judging(unittest.TestCase):
                                     first, "ok")
                     for due, connect, first in lines]
 
-        self.assertEqual(results.overtakes([], 10.0), 0)
+        self.assertEqual(outcome.overtakes([], 10.0), 0)
         fifo = requests((0, 20_000, 30_000), (5_000, 19_000, 35_000),
                         (20_000, 20_000, 44_000), (40_000, 20_000, 80_000))
-        self.assertEqual(results.overtakes(fifo, 10.0), 0)
+        self.assertEqual(outcome.overtakes(fifo, 10.0), 0)
         together = requests((45_000, 24_000, 60_000))
-        self.assertEqual(results.overtakes([*fifo, *together], 10.0), 0)
+        self.assertEqual(outcome.overtakes([*fifo, *together], 10.0), 0)
         for first, found in (55_000, 0), (45_000, 1):
             later = requests((60_000, 20_000, first))
-            self.assertEqual(results.overtakes([*fifo, *later], 10.0), found)
+            self.assertEqual(outcome.overtakes([*fifo, *later], 10.0), found)
 
     def test_a_slow_server_voids_the_cell(self):
         made = Made(ONE, capacity=90.0)
@@ -241,9 +258,9 @@ class Judging(unittest.TestCase):
         outside = [line("ordinary", int(t * 1e6)) for t in (.5, 2.9, 12.1)]
         late = [line("ordinary", 4_000_000, DEADLINE_US + 1)]
         made.add("stock", {"ordinary": inside + outside + late})
-        run = results.Run(cell, made.runs[0], made.directory)
+        run = outcome.Run(cell, made.runs[0], made.directory)
         self.assertEqual(run.good, {"ordinary": 3})
-        self.assertAlmostEqual(results.Outcome([run]).goodput(), 3 / 9)
+        self.assertAlmostEqual(outcome.Outcome([run]).goodput(), 3 / 9)
 
     def test_rows_are_as_designed(self):
         made = Made(ONE)
@@ -278,7 +295,7 @@ class Changing(unittest.TestCase):
             lines.append(line("ordinary", int(t * 1e6) - 20_000))
             t += 1 / per_s(t)
         made.add("synq", {"ordinary": lines}, changes=[[2.0, .5], [8.0, 1]])
-        run = results.Run(self.CELL, made.runs[0], made.directory)
+        run = outcome.Run(self.CELL, made.runs[0], made.directory)
         return [round(s, 2) for _, _, s in run.adapt_s()]
 
     def test_at_once(self):
@@ -294,6 +311,102 @@ class Changing(unittest.TestCase):
 
     def test_never(self):
         self.assertEqual(self.adapt(lambda t: 51), [0, figures.INFINITE])
+
+
+FLOODED = Cell("f", systems=("idle", "ingress-drop", "stock:1", "synq:1"),
+               service_ms=10.0, ordinary=0.0, flood=1000.0, spoofed_in="world",
+               options=True, from_call=True, rtt_ms=0.0)
+
+
+class Flooding(unittest.TestCase):
+    """What a flood does."""
+
+    @staticmethod
+    def flooded(cell=FLOODED, flood=None, options=None, **more):
+        """One run with something of its own."""
+        made = Made(cell)
+        if options:
+            more["options"] = options
+        made.add("synq:1", {"preferred": preferred(**more)})
+        if flood:
+            made.runs[0]["flood"].update(flood)
+        if options:
+            made.runs[0]["options"]["preferred"] = {options: 200}
+        return outcome.Outcome([outcome.Run(cell, made.runs[0], made.directory)])
+
+    def test_synacks_and_bytes_are_of_the_whole_run(self):
+        o = self.flooded(flood={
+            "wanted": 100, "sent": 100, "bytes": 6000,
+            "answers": {"synacks": [200, 12000], "resets": [5, 200],
+                        "others": [1, 100]}})
+        self.assertEqual(o.synacks_per_syn(), 2.0)
+        self.assertAlmostEqual(o.bytes_out_in(), 12300 / 6000)
+
+    def test_times_from_the_call(self):
+        o = self.flooded(late_us=4_000)
+        self.assertEqual(o.connect_us(.99), 6_000)
+        due = self.flooded(replace(FLOODED, from_call=False), late_us=4_000)
+        self.assertEqual(due.connect_us(.99), 10_000)
+
+    def test_a_late_client_is_late_whatever_counts(self):
+        cell = replace(FLOODED, late_ms=3.0)
+        made = Made(cell)
+        made.add("synq:1", {"preferred": preferred(late_us=4_000)})
+        run = outcome.Run(cell, made.runs[0], made.directory)
+        self.assertIn("late by 4.0 ms", run.problems[0])
+
+    def test_a_late_flood_is_void(self):
+        for cell, late_us, n in ((FLOODED, 49_000, 0), (FLOODED, 60_000, 1),
+                                 (Cell("no CPU of its own", spoofed=1.0), 60_000, 0)):
+            o = self.flooded(cell, flood={"late_p99_us": late_us})
+            self.assertEqual(len([p for p in o.runs[0].problems
+                                  if "flood late" in p]), n)
+
+    def test_first_byte_in_time(self):
+        self.assertEqual(self.flooded().first_within(1), 1.0)
+        late = self.flooded(done_us=1_100_000)
+        self.assertEqual(late.first_within(1), 0.0)
+        never = self.flooded(status="timeout", done_us=DEADLINE_US)
+        self.assertEqual(never.first_within(10), 0.0)
+
+    def test_options_that_are_missing_are_seen_at_both_ends(self):
+        idle, plain = self.flooded(), self.flooded(options="0,0,0")
+        self.assertEqual(self.flooded().options_as(idle, "client"), 1.0)
+        self.assertEqual(plain.options_as(idle, "client"), 0.0)
+        self.assertEqual(plain.options_as(idle, "server"), 0.0)
+
+    def test_nobody_served_is_not_as_on_an_idle_server(self):
+        none = self.flooded(status="timeout", done_us=DEADLINE_US)
+        self.assertEqual(none.options_as(self.flooded(), "client"), 0.0)
+
+    def test_a_guest_that_carries_less_gets_less(self):
+        for carries, named, rate in (
+                (None, 8000, 8000), (1e6, 8000, 8000),
+                (experiment.FLOOD_FULL / 4, 8000, 2000),
+                (experiment.FLOOD_FULL / 4, 100, 100)):
+            cell = replace(FLOODED, flood=float(named))
+            self.assertEqual(cell.schedule(C, True, carries)["spoofed_per_s"], rate)
+
+    def test_floods_of_one_family(self):
+        self.assertEqual(replace(FLOODED, families="4").forged(),
+                         ("10.0.0.0/8",))
+        self.assertEqual(Cell("x").forged(), ())
+
+    def test_realised(self):
+        cell = Cell("x", preferred=0.0, ordinary=.1, policed=.2, rtt_ms=0.0)
+        made = Made(cell)
+        end = cell.schedule(C, True)["end_s"]
+        made.add("synq", {"ordinary": ordinary(cell, end, served=1.0)})
+        run = outcome.Run(cell, made.runs[0], made.directory)
+        self.assertAlmostEqual(outcome.Outcome([run]).realised(), .5, 1)
+
+    def test_curve(self):
+        never = [figures.INFINITE] * 2
+        self.assertEqual(cdf.curve([20, 10, *never]), [(10, .25), (20, .5)])
+        many = cdf.curve(range(10_000))
+        self.assertLess(len(many), 2 * cdf.POINTS)
+        self.assertEqual(many[-1], (9999, 1.0))
+        self.assertEqual(cdf.curve(never), [])
 
 
 class Statistics(unittest.TestCase):
@@ -352,16 +465,27 @@ class Experiments(unittest.TestCase):
         stats = {"stats": [{"class": c, "counters": dict.fromkeys(names, 1)}
                            for c in ("gold", "normal", "everyone")]}
         for system in cell.systems:
-            lines = {"ordinary": ordinary(cell, end, capacity=C / 10)}
-            if cell.preferred:
+            lines = {}
+            if cell.ordinary or cell.closed:
+                lines["ordinary"] = ordinary(replace(cell, ordinary=max(
+                    cell.ordinary, .1)), end, capacity=C / 10)
+            if cell.preferred or cell.closed:
                 lines["preferred"] = preferred(
                     length_s=end - cell.ramp_s, start_s=cell.ramp_s)
             made.add(system, lines, stats=stats if system == "synq" else None,
                      changes=[[cell.ramp_s + i * cell.step_s, part]
                               for i, part in enumerate(cell.steps)])
-        runs = [results.Run(cell, r, made.directory) for r in made.runs]
-        if not results.CellResult(cell, runs).claims(e.claims):
+        runs = [outcome.Run(cell, r, made.directory) for r in made.runs]
+        c = results.CellResult(cell, runs)
+        if not c.claims(e.claims):
             raise AssertionError("nothing is claimed")
+        r = SimpleNamespace(cells=[c], experiment=e, kernel="6.1", name=e.TITLE)
+        results.plot(r)
+        list(results.table_lines(r))
+        for row in results.json_rows(r):
+            json.dumps(row, allow_nan=False)
+        if getattr(e, "CDFS", None):
+            cdf.plot_cdfs(r)
 
     def test_some_systems_are_not_repeated(self):
         cell = Cell("x", repeats=2, systems=("stock", "rival", "synq"),
@@ -376,15 +500,66 @@ class Experiments(unittest.TestCase):
             experiment.chosen(experiment.load("overload"), "no-such", False)
 
 
+def built(name, directory):
+    """A program of this directory."""
+    here = Path(__file__).resolve().parent
+    program = f"{directory}/{name}"
+    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-o", program,
+                    here / f"{name}.c", "-lm"], check=True)
+    return program
+
+
+class FloodGenerator(unittest.TestCase):
+    """synflood keeps to what it was asked for."""
+
+    IN_A_NETNS = ["unshare", "-rn", "sh", "-c", 'ip link set lo up && exec "$@"',
+                  "sh"]
+
+    def test_as_many_as_asked_for(self):
+        if subprocess.run([*self.IN_A_NETNS, "true"], capture_output=True,
+                          check=False).returncode:
+            self.skipTest("no network namespace")
+        with tempfile.TemporaryDirectory() as tmp:
+            out = subprocess.run(
+                [*self.IN_A_NETNS, built("synflood", tmp), "device", "lo",
+                 "gateway", "00:00:00:00:00:00", "port", "9", "rate", "2000", "for",
+                 "0.25", "source", "198.18.1.128/25", "to", "127.0.0.1",
+                 "source", "2001:db8::/36", "to", "::1"], check=True,
+                capture_output=True, text=True).stdout.split()
+        did = dict(zip(out[::2], map(float, out[1::2])))
+        self.assertEqual(did["wanted"], 500)
+        # 60 and 80 bytes in turn.
+        self.assertAlmostEqual(did["bytes"], 70 * did["sent"], delta=10)
+
+    def test_what_is_not_bounded_is_refused(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            program = built("synflood", tmp)
+            for words in (["for", "0"], ["for", "100000"], ["rate", "1e9"], []):
+                r = subprocess.run(
+                    [program, "device", "lo", "gateway", "0:0:0:0:0:0", "port", "9",
+                     "source", "10.0.0.0/8", "to", "127.0.0.1", *words],
+                    check=False, capture_output=True)
+                self.assertEqual(r.returncode, 1)
+
+
 class Generator(unittest.TestCase):
     """openload's schedule does not depend on what it meets."""
 
-    def test_same_schedule_for_all(self):
-        here = Path(__file__).resolve().parent
+    def test_bursts_come_at_once(self):
         with tempfile.TemporaryDirectory() as tmp:
-            program = f"{tmp}/openload"
-            subprocess.run([os.environ.get("CC", "cc"), "-O1", "-o", program,
-                            here / "openload.c", "-lm"], check=True)
+            out = subprocess.run(
+                [built("openload", tmp), "group", "g", "rate", "20", "bursts", "5",
+                 "size", "7-7", "from", "0", "for", "1", "seed", "3", "deadline",
+                 "0.2", "source", "127.0.0.1", "to", "127.0.0.1", "port", "1",
+                 "http", "/"], check=True, capture_output=True, text=True).stdout
+        due = [row.split("\t")[2] for row in out.splitlines()]
+        at_once = [n for n in map(due.count, set(due)) if n > 1]
+        self.assertTrue(at_once)
+        self.assertEqual(set(at_once), {7})
+
+    def test_same_schedule_for_all(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            program = built("openload", tmp)
             due = []
             for port in ("9", "1"):
                 out = subprocess.run(

@@ -30,6 +30,8 @@ class Service:
     requests: int = 1       # on one connection
     banner: bool = False    # the server talks first
     second: bool = False    # a second listener, polled first
+    costly: float = 0.0     # a request says what it costs: so many service times
+    log: bool = False       # write down what was agreed on with each client
 
 
 class Server:
@@ -51,10 +53,12 @@ class Server:
         path = self.tmp / "error.log"
         return path.read_text() if path.exists() else ""
 
-    def talk(self):
+    def talk(self, costly=False):
         """The generator's words for what is spoken with this server."""
         if self.service.banner:
             return ("banner",)
+        if costly and self.service.costly:
+            return ("http", f"/{self.service.costly:g}")
         if self.service.requests > 1:
             return ("http", self.path, "requests", self.service.requests)
         return ("http", self.path)
@@ -93,6 +97,13 @@ class Server:
         """Another service time from now on."""
         stop(f"{self.name} cannot change its service time")
 
+    def options(self):
+        """(client's address, what was agreed on) of each connection."""
+        path = self.tmp / "connections.log"
+        if not path.exists():
+            return []
+        return [line.split("\t") for line in path.read_text().splitlines()]
+
     def __exit__(self, *exc):
         self.process.terminate()
         try:
@@ -116,7 +127,8 @@ class AcceptLoop(Server):
                  "workers", s.workers, "time", s.ms]
         words += ["second", SECOND_PORT] if s.second else []
         words += ["banner"] if s.banner else []
-        words += ["keepalive"] if s.requests > 1 else []
+        words += ["keepalive"] if s.requests > 1 or s.costly else []
+        words += ["log", self.tmp / "connections.log"] if s.log else []
         return words
 
     def set_time(self, ms):

@@ -7,27 +7,41 @@
 import json
 import os
 
-from guest import HERE, PORT, PREFERRED, inside, sh
+from guest import PORT, PREFERRED, fill_in, inside, load_rules, sh
 from servers import SECOND_PORT
 
 
 class Stock:
-    """Nothing but the kernel."""
+    """Nothing but the kernel; argument, if any: tcp_syncookies."""
 
     name = "stock"
     second_listener = False     # what it wants of the server
+    flooded = True              # whether a flood, if the cell has one, comes
 
-    def __init__(self, capacity, argument=None, config="two-class.synq"):
+    def __init__(self, capacity, argument=None, cell=None):
         """capacity: of the server, per second; argument: as its name has it;
-        config: for those that know classes, in this directory."""
-        self.capacity, self.argument, self.config = capacity, argument, config
+        cell: of an experiment, if it is for one."""
+        self.capacity, self.argument, self.cell = capacity, argument, cell
+
+    def sysctl(self, *words):
+        """Set in the server's namespace."""
+        sh(*inside("server", "sysctl", "-qw", *words))
 
     def on(self):
         """Switch the system on in the server's namespace."""
+        if self.argument is not None:
+            self.sysctl(f"net.ipv4.tcp_syncookies={self.argument}")
 
     def off(self):
         """Switch it off; return what it has to say about the run."""
         return None
+
+
+class Idle(Stock):
+    """The same clients, and no flood."""
+
+    name = "idle"
+    flooded = False
 
 
 class NftRules(Stock):
@@ -41,13 +55,55 @@ class NftRules(Stock):
                 "PORT": PORT}
 
     def on(self):
-        rules = (HERE / self.rules).read_text()
-        for key, value in self.words().items():
-            rules = rules.replace(f"@{key}@", str(value))
-        sh(*inside("server", "nft", "-f", "-"), text=rules)
+        load_rules("server", self.rules, self.words())
 
     def off(self):
         sh(*inside("server", "nft", "flush", "ruleset"))
+
+
+class IngressDrop(NftRules):
+    """The flood goes nowhere: how fast this machine is while one comes."""
+
+    name = "ingress-drop"
+    rules = "ingress-drop.nft"
+
+
+# What the rivals let through of one source: a /24 or a /56.
+METER = {"RATE": 10, "BURST": 8}
+
+
+class NftMeter(NftRules):
+    """A bucket for each source, in nft."""
+
+    name = "nft-meter"
+    rules = "nft-meter.nft"
+
+    def words(self):
+        return {**super().words(), **METER}
+
+
+class Hashlimit(Stock):
+    """A bucket for each source, in iptables."""
+
+    name = "hashlimit"
+
+    def on(self):
+        for program, prefix, length in (("iptables", PREFERRED.prefix4, 24),
+                                        ("ip6tables", PREFERRED.prefix6, 56)):
+            sh(*inside("server", f"{program}-restore"), text=fill_in(
+                "hashlimit.rules", {**METER, "PORT": PORT, "PREFERRED": prefix,
+                                    "LENGTH": length}))
+
+
+class NftSynproxy(NftRules):
+    """nft answers for the server."""
+
+    name = "nft-synproxy"
+    rules = "nft-synproxy.nft"
+
+    def on(self):
+        super().on()
+        self.sysctl("net.netfilter.nf_conntrack_tcp_loose=0")
 
 
 class NftLimit(NftRules):
@@ -84,13 +140,20 @@ class SecondListener(NftRules):
 
 
 class Synq(Stock):
-    """The module with classes and no rate."""
+    """The module with classes; argument, if any: tcp_syncookies."""
 
     name = "synq"
 
+    def words(self):
+        """What stands for what in the configuration."""
+        return {}
+
     def on(self):
+        super().on()
         sh("insmod", os.environ["SYNQ_KO"])
-        sh(*inside("server", "synq", "apply", str(HERE / self.config)))
+        config = self.cell.config if self.cell else "two-class.synq"
+        sh(*inside("server", "synq", "apply", "-"),
+           text=fill_in(config, self.words()))
 
     def off(self):
         stats = sh(*inside("server", "synq", "stats", "-j"))
@@ -99,11 +162,43 @@ class Synq(Stock):
         return json.loads(stats)
 
 
-SYSTEMS = {c.name: c for c in (Stock, NftLimit, NftHash, SecondListener,
-                                 Synq)}
+class SynqRate(Synq):
+    """Others policed; argument: rate / capacity, with half a second of burst."""
+
+    name = "synq-rate"
+    part, burst_s = None, .5
+
+    def __init__(self, capacity, argument=None, cell=None):
+        super().__init__(capacity, None, cell)
+        self.part = float(argument)
+
+    def words(self):
+        rate = max(1, round(self.part * self.capacity))
+        return {"RATE": rate, "BURST": max(1, round(rate * self.burst_s))}
 
 
-def make_system(word, capacity, config="two-class.synq"):
-    """A system by its word: NAME or NAME:ARGUMENT."""
+class SynqBurst(SynqRate):
+    """Others policed to the cell's rate; argument: the burst, in seconds of it."""
+
+    name = "synq-burst"
+
+    def __init__(self, capacity, argument=None, cell=None):
+        super().__init__(capacity, cell.policed, cell)
+        self.burst_s = float(argument)
+
+
+SYSTEMS = {c.name: c for c in (Stock, Idle, IngressDrop, NftLimit, NftHash,
+                               NftMeter, Hashlimit, NftSynproxy, SecondListener,
+                               Synq, SynqRate, SynqBurst)}
+
+
+def system_class(word):
+    """The class of a system's word, NAME or NAME:ARGUMENT, and the argument."""
     name, _, argument = word.partition(":")
-    return SYSTEMS[name](capacity, argument or None, config)
+    return SYSTEMS[name], argument or None
+
+
+def make_system(word, capacity, cell=None):
+    """A system by its word."""
+    kind, argument = system_class(word)
+    return kind(capacity, argument, cell)
