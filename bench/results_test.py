@@ -500,6 +500,74 @@ class Experiments(unittest.TestCase):
             experiment.chosen(experiment.load("overload"), "no-such", False)
 
 
+class FloodClaims(unittest.TestCase):
+    """experiments/flood.py: what is wrong has to be found wrong."""
+
+    FLOOD = experiment.load("flood")
+
+    def failing(self, name, spoil):
+        """What fails in a cell that is well but for one thing, and how often."""
+        cell = next(c for c in self.FLOOD.CELLS if c.name == name)
+        made = Made(cell)
+        end = cell.schedule(C, True)["end_s"]
+        for system in cell.systems:
+            lines = {"preferred": preferred(
+                length_s=end - cell.ramp_s, start_s=cell.ramp_s)}
+            if cell.ordinary:
+                lines["ordinary"] = ordinary(cell, end, served=1.0)
+            made.add(system, lines)
+            if system == "synq:1":
+                spoil(made, made.runs[-1])
+        runs = [outcome.Run(cell, r, made.directory) for r in made.runs]
+        return [c.what for c in results.CellResult(cell, runs).claims(
+            self.FLOOD.claims) if not c.holds]
+
+    @staticmethod
+    def rewrite(made, run, group, **more):
+        """The clients of a group once more."""
+        path = made.directory / next(f for f in run["files"] if group in f)
+        dues = [int(row.split("\t")[2]) for row in path.read_text().splitlines()]
+        path.write_text("".join(line(group, due, **more) for due in dues))
+
+    def test_all_well(self):
+        for name in ("backlog-128", "T7", "amplify-100", "inside-ordinary"):
+            self.assertEqual(self.failing(name, lambda *a: None), [])
+
+    def test_each_fault_is_found(self):
+        def slow(made, run):
+            self.rewrite(made, run, "preferred", done_us=1_100_000)
+
+        def plain(made, run):
+            self.rewrite(made, run, "preferred", options="0,0,0")
+
+        def cookies(_, run):
+            run["counters"]["SyncookiesRecv"] = 1
+
+        def far_end(_, run):
+            run["options"]["preferred"] = {"7,7,7": 199, "0,0,0": 1}
+
+        def twice(_, run):
+            run["flood"]["answers"]["synacks"] = [
+                2 * run["flood"]["sent"], 120 * run["flood"]["sent"]]
+
+        def unserved(made, run):
+            self.rewrite(made, run, "ordinary", status="timeout",
+                         done_us=DEADLINE_US)
+
+        for name, spoil, words in (
+                ("backlog-128", slow, ["first byte within 1 s"]),
+                ("backlog-128", plain, ["seen by the client"]),
+                ("backlog-128", far_end, ["seen by the server"]),
+                ("backlog-128", cookies, ["SyncookiesRecv"]),
+                ("amplify-100", twice, ["SYN-ACKs per", "bytes out"]),
+                ("inside-ordinary", unserved, ["ordinary served"])):
+            with self.subTest(cell=name, fault=words):
+                found = self.failing(name, spoil)
+                self.assertEqual(len(found), len(words), found)
+                for f, w in zip(found, words):
+                    self.assertIn(w, f)
+
+
 def built(name, directory):
     """A program of this directory."""
     here = Path(__file__).resolve().parent
