@@ -19,6 +19,7 @@ from pathlib import Path
 from guest import FORGED
 from servers import Service
 
+CAPACITY_SLACK = 0.97       # of the nominal capacity: what has to be measured
 EXPERIMENTS = Path(__file__).resolve().parent / "experiments"
 
 
@@ -102,6 +103,11 @@ class Cell:
         if self.server != "accept-loop" or self.requests > 1:
             return None
         return 1e3 * self.workers / self.service_ms
+
+    def lacks(self, capacity):
+        """Whether a measured capacity says that the machine was too busy."""
+        nominal = self.nominal()
+        return bool(nominal) and capacity < CAPACITY_SLACK * nominal
 
     def netem(self):
         """What happens to packets on their way to the server, and back.

@@ -18,6 +18,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -265,6 +266,7 @@ class Generators:
     def __init__(self, *todo):
         """Start one for each (group, file, words), all with the same epoch."""
         self.groups = [t[0] for t in todo]
+        self.late_ms = 0.0      # p99 of the worst, when all are through
         self.processes = [self.start(*t) for t in todo]
         for p in self.processes:
             if p.stdout.readline() != "ready\n":
@@ -306,6 +308,8 @@ class Generators:
             err = p.communicate()[1]
             if p.returncode:
                 stop(f"generator failed: {err}")
+            late = re.search(r"lateness p99 ([0-9.]+) ms", err)
+            self.late_ms = max(self.late_ms, float(late[1]))
 
 
 class Flood:

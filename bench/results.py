@@ -25,7 +25,6 @@ from outcome import Outcome, Run
 from palette import GREY, LIGHT, colour_of
 from svg import Svg
 
-CAPACITY_SLACK = 0.97       # of the known capacity: what has to be measured
 
 
 class View(dict):
@@ -46,10 +45,9 @@ class CellResult:
                        for s in cell.systems
                        if any(r.facts["system"] == s for r in runs)}
         self.problems = [p for r in runs for p in r.problems]
-        nominal = cell.nominal()
-        if nominal and self.capacity < CAPACITY_SLACK * nominal:
+        if cell.lacks(self.capacity):
             self.problems.append(f"the server's capacity was {self.capacity:.1f}"
-                                 f"/s, not {nominal:.1f}/s")
+                                 f"/s, not {cell.nominal():.1f}/s")
         if set(self.pooled) != set(cell.systems):
             self.problems.append("not all systems were measured")
 
@@ -131,6 +129,10 @@ def print_table(results):
               f"{experiment.FLOOD_SMALL:.0f}/s come at "
               f"{min(1, results.carries / experiment.FLOOD_FULL):.2f} of the rate "
               "that their cells name")
+    again = sum(r.facts.get("again", False) for c in results.cells
+                for r in c.runs)
+    if again:
+        print(f"{again} runs were measured again, since a generator was late")
     print("times in ms from the moment a client was due, over all clients, "
           "served or not; \"of C\": both groups\n")
     print_cells([list(HEAD), *table_lines(results)], 3)

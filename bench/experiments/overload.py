@@ -29,8 +29,8 @@
 # - Keep-alive, three requests a connection, has 24 workers: a worker of an accept
 #   loop waits out the RTT between two requests.
 # - The real servers have 4 workers of 20 ms; what their code costs lowers C.
-# - With keep-alive and the real servers C is lower; preferred clients offer 0.1 C
-#   there, for 1000 of them in a minute, and where clients leave after 1 s.
+# - With keep-alive and the real servers C is lower; preferred clients offer 0.1 C and
+#   more there, for 1000 of them in a minute, and where clients leave after 1 s.
 # - The rivals that need to know C are not repeated.
 # - A minimum share, 10 %, has a file of its own, and so has the one where nobody is
 #   in the preferred class.
@@ -65,10 +65,10 @@ def flood(name, **factors):
     return vary(name, spoofed=10.0, late_ms=20.0, **factors)
 
 
-def real(server, **factors):
+def real(server, preferred=.12, **factors):
     """The base cell with a real server."""
     return vary(server, server=server, workers=4, service_ms=20.0,
-                preferred=0.1, **factors)
+                preferred=preferred, **factors)
 
 
 CELLS = [
@@ -99,7 +99,7 @@ CELLS = [
     vary("server-first", fast=True, banner=True),
     vary("keep-alive", fast=True, requests=3, workers=24, preferred=0.1),
     vary("capacity-steps", steps=(.5, 1, 2, 1, .5, 1, 2, 1, .5, 1)),
-    real("apache-prefork", fast=True),
+    real("apache-prefork", .3, fast=True),
     real("haproxy-maxconn"),
     real("go-limitlistener", fast=True),
     real("gunicorn-sync"),
