@@ -14,6 +14,7 @@
  * managed.  The hook runs in softirq and must not attach (grace periods), so it
  * leaves a referenced socket and wakes the worker of listener.c.
  */
+#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/inet_sock.h>
@@ -35,8 +36,8 @@ DEFINE_SPINLOCK(synq_record_lock);
 struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 				      struct synq_port *counters)
 {
-	struct synq_record *record = kzalloc(sizeof(*record),
-					     GFP_KERNEL_ACCOUNT);
+	struct synq_record *record = kvzalloc(sizeof(*record),
+					      GFP_KERNEL_ACCOUNT);
 
 	if (!record)
 		return NULL;
@@ -55,7 +56,7 @@ static void free_rcu_cb(struct rcu_head *head)
 						  rcu);
 
 	synq_port_put(record->counters);
-	kfree(record);
+	kvfree(record);	/* which softirq may do */
 }
 
 /**
