@@ -205,9 +205,18 @@ static void publish(struct synq_admission *admission, u8 slot)
 	WRITE_ONCE(admission->ratio[slot], synq_flight_ratio(flight));
 }
 
-/* The first to come in a new slice of time advances all classes. */
-static void advance(struct synq_admission *admission, const struct sock *sk,
-		    u64 now_ns)
+/**
+ * synq_admission_advance() - let time pass
+ * @admission: of the listener
+ * @sk: listener
+ * @now_ns: monotonic clock, ns
+ *
+ * The first to come in a new slice of time advances all classes.
+ *
+ * Context: any
+ */
+void synq_admission_advance(struct synq_admission *admission,
+			    const struct sock *sk, u64 now_ns)
 {
 	u32 half_open = max(inet_csk_reqsk_queue_len(sk), 0);
 	u8 slot;
@@ -403,7 +412,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 	if (class->max_wait_effective != SYNQ_WAIT_NONE)
 		law.max_wait_ns = (u64)class->max_wait_effective *
 				  NSEC_PER_MSEC;
-	advance(admission, sk, ktime_get_ns());
+	synq_admission_advance(admission, sk, ktime_get_ns());
 	add_all(&law, &view);
 	answer = synq_law(&law);
 	if (answer == SYNQ_LAW_LATE ||

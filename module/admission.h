@@ -65,6 +65,8 @@ enum synq_final {
 };
 
 void synq_admission_init(struct synq_admission *admission, const struct sock *sk);
+void synq_admission_advance(struct synq_admission *admission,
+			    const struct sock *sk, u64 now_ns);
 enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_conf *conf,
 				     const struct synq_listener *listener,

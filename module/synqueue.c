@@ -124,9 +124,13 @@ bool synq_synqueue_is_flooded(struct synq_admission *admission,
 			      const struct sock *sk, struct synq_port *port)
 {
 	struct synq_flood *flood = &admission->synqueue.flood[class->slot];
-	struct synq_flood_sight sight = sight_of(admission, conf, class, sk);
+	struct synq_flood_sight sight;
+	u64 now = ktime_get_ns();
 
-	if (synq_flood_is_due(flood, &sight, ktime_get_ns())) {
+	/* What was expected a while ago may be no more. */
+	synq_admission_advance(admission, sk, now);
+	sight = sight_of(admission, conf, class, sk);
+	if (synq_flood_is_due(flood, &sight, now)) {
 		spin_lock_bh(&admission->lock);
 		turn(admission, conf, class, sk, port);
 		spin_unlock_bh(&admission->lock);

@@ -194,8 +194,8 @@ clients 10.1.0.1 10
 is "never, flooded: other classes come as ever" "$got" "10 0"
 is "never, flooded: not one cookie, nor of the kernel's" \
 	$(($(mib TcpExt.SyncookiesSent) - sent)) 0
-adds_up "never, flooded"
 stop "$flooding"
+adds_up "never, flooded"
 sq flush
 
 # --- the sysctl ---

@@ -78,9 +78,15 @@ flood() {
 		-w 60000 $to $PORT
 	ends+=("$LAST")
 	if [ -n "$loaded" ]; then
-		must_come 10 counter_from gold admitted $CLIENTS
+		must_come 10 all_came
 		classes bulk
 	fi
+}
+
+# Let through to the kernel, or answered in its place.
+all_came() {
+	[ $(($(counter gold admitted) + $(counter gold cookie_sent))) \
+		-ge $CLIENTS ]
 }
 
 # end FAMILY WANTED NAME

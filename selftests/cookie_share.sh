@@ -71,11 +71,12 @@ keeps() {
 	is "$1: each negotiates what it does without a flood" "$had" "$idle"
 }
 
-# by_cookies NAME FROM [TO]
+# by_cookies NAME FROM [TO]: from an address that had none before, since a SYN to
+# TIME_WAIT is left to the stack
 by_cookies() {
 	connect "$2" "${3-$V4}"
 	is "$1: served" "$served" $N
-	within "$1: by cookies" "$cookies" $((N - 3)) $N
+	within "$1: by cookies" "$cookies" $((N / 2)) $N
 }
 
 # as_without FROM [TO]: what clients negotiate
@@ -88,6 +89,10 @@ as_without() {
 at() {
 	server "$TMP/server" -a :: -m epoll -b "$1" $PORT
 	serving=$LAST
+}
+
+none_half_open() {
+	[ "$(half_open)" = 0 ]
 }
 
 # stopped: and the queue goes with its server
@@ -124,6 +129,8 @@ for backlog in 16 64 256; do
 	connect 10.3.0.1
 	is "backlog $backlog, no flood: nobody gets a cookie, or is refused for it" \
 		"$served $cookies $(counter bulk share_refused)" "$N 0 0"
+	# Those of a closed listener are still to be seen for a while.
+	must_come 60 none_half_open
 	flood $backlog
 	got=$(counter bulk half_open)
 	is_open=$(half_open)
@@ -131,11 +138,12 @@ for backlog in 16 64 256; do
 		$((backlog / 4)) $((backlog * 3 / 4))
 	within "backlog $backlog: and is known to, but for" $((got - is_open)) -4 4
 	keeps "backlog $backlog, gold" 10.1.0.1
-	by_cookies "backlog $backlog, bulk" 10.3.0.1
+	by_cookies "backlog $backlog, bulk" 10.3.1.1
 	within "backlog $backlog: found to be flooded" "$(counter bulk flooded)" 1 2
 	is "backlog $backlog: gold is not" "$(counter gold flooded)" 0
+	stop "$flooding"
 	adds_up "backlog $backlog"
-	stopped
+	stop "$serving"
 	sq flush
 done
 
@@ -158,8 +166,9 @@ as_without 10.3.0.1
 flood 64 10.201.0.1
 by_cookies "gold is flooded, gold" 10.1.0.1
 keeps "gold is flooded, bulk" 10.3.0.1
+stop "$flooding"
 adds_up "gold is flooded" gold
-stopped
+stop "$serving"
 sq flush
 
 # --- no cookies ---
@@ -181,12 +190,12 @@ for excess in drop reset; do
 		wait_for 10 counter_from bulk share_refused 10
 	is "tcp_syncookies=0, excess $excess: nobody gets a cookie" \
 		"$(counter bulk cookie_sent)" 0
-	adds_up "tcp_syncookies=0, excess $excess"
-	before=$(counter bulk share_refused)
 	client "$TMP/one" -n 3 -c 3 -s 10.3.0.1 -A -w 800 $V4 $PORT
 	must_come 10 has "$TMP/one" ^done
 	is "tcp_syncookies=0, excess $excess: whether clients are told" \
 		"$(grep -q 'refused' "$TMP/one" && echo reset || echo drop)" $excess
-	stopped
+	stop "$flooding"
+	adds_up "tcp_syncookies=0, excess $excess"
+	stop "$serving"
 	sq flush
 done

@@ -9,14 +9,15 @@
 # others ("bulk") fill the queue, and then the late come.  Each step is waited for.
 #
 # Backlog 40: gold's reserve is 10, a quarter is 10.  SYNs are refused three
-# slots before the gate shuts, so three of the late find room.
+# slots before the gate shuts, so three of the late find room.  A quarter of the
+# queue without an answer is a flood otherwise: hence no cookies.
 
 BACKLOG=40 RESERVE=10 LATE=10 BULK=50 WAITING=7
 
 two_classes() {
 	apply <<-EOT
 		class add gold priority 0 reserve 25%
-		class add bulk priority 6 max-wait none
+		class add bulk priority 6 max-wait none cookies never
 		match add source 10.1.0.0/16 class gold
 		match add source 10.3.0.0/16 class bulk
 		listener add port $PORT
