@@ -78,7 +78,9 @@ stop "$held" "$filler"
 load_synq
 
 # --- the rate ---
-server "$TMP/server" -b 4096 -m none $PORT
+# The SYN queue is to hold a quarter of what it can at the most.
+set_sysctl "$SRV" net.core.somaxconn 65535
+server "$TMP/server" -b 65535 -m none $PORT
 first=$LAST
 conf "rate 200/second burst 100 max-wait none" ""
 flood
