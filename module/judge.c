@@ -328,6 +328,12 @@ static bool carry_out(const struct synq_arrival *syn, enum synq_verdict verdict)
 	return verdict == SYNQ_VERDICT_EXCESS_PASS;
 }
 
+/* tcp_syncookies=2: the kernel answers everybody by its own cookies. */
+static bool takes_place(const struct synq_arrival *syn)
+{
+	return READ_ONCE(sock_net(syn->sk)->ipv4.sysctl_tcp_syncookies) != 2;
+}
+
 static void recall(struct synq_arrival *syn)
 {
 	const struct synq_segment *seg = &syn->seg;
@@ -471,6 +477,6 @@ bool synq_judge(struct synq_arrival *syn)
 	    (let_in || verdict == SYNQ_VERDICT_EXCESS_COOKIE ||
 	     verdict == SYNQ_VERDICT_COOKIE))
 		synq_admission_begin(&syn->record->admission, syn->class,
-				     let_in);
+				     let_in && takes_place(syn));
 	return let_in;
 }
