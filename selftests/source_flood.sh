@@ -56,9 +56,9 @@ many() {
 	send "$2"	# one source: what else takes memory has it then
 	before=$(memory)
 	send "${2%1}2" -S $SOURCES
-	# 40 bytes for each would be 400 kB of UML's, 4 MB of others'.
+	# 64 bytes for each, the least that they could take, are 640 kB of UML's.
 	within "$1, $SOURCES sources: memory, kB" $(($(memory) - before)) \
-		-100000 $((SOURCES / 40))
+		-100000 $((SOURCES / 20))
 	most=$((102 + 102 * 51 * took / 100000))
 	within "$1: the class's rate" "$(counter bulk admitted)" 50 \
 		$((most + 52))

@@ -260,7 +260,9 @@ is "and its sources only are remembered" "$(remembered)" \
 stop "$first"
 unload_synq
 insmod "${SYNQ_KO:-$(modinfo -n synq)}" sources=8 || die "cannot load synq"
-server "$TMP/server" -b 4096 -m none $PORT
+# A SYN queue of which the floods are no quarter: there is only the rate to count.
+set_sysctl "$SRV" net.core.somaxconn 65535
+server "$TMP/server" -b 65535 -m none $PORT
 first=$LAST
 fresh "source-rate 1/second source-burst 20"
 send 10.200.100.1 160 -S 8
