@@ -80,7 +80,8 @@ static void weigh(struct synq_arrival *syn)
 	if (syn->weighed)
 		return;
 	syn->weighed = true;
-	switch (policy(syn)) {
+	syn->policy = policy(syn);
+	switch (syn->policy) {
 	case SYNQ_COOKIES_INHERIT:
 	case SYNQ_COOKIES_AUTO:
 		syn->cookie = syn->record &&
@@ -178,7 +179,7 @@ static enum synq_verdict decide(struct synq_arrival *syn)
 	weigh(syn);
 	if (syn->cookie)
 		return SYNQ_VERDICT_COOKIE;
-	return policy(syn) == SYNQ_COOKIES_NEVER ? keep(syn) :
+	return syn->policy == SYNQ_COOKIES_NEVER ? keep(syn) :
 						   SYNQ_VERDICT_ADMIT;
 }
 
@@ -416,9 +417,10 @@ bool synq_judge_leaves(const struct synq_net *sn)
  * @sk: listener that it would have been judged for
  * @listener: configured, of @sk
  *
- * It changes nothing, so that it cannot say something else; but another CPU can
- * have changed the state of the class meanwhile: then one SYN is judged twice, or
- * never.
+ * It changes nothing, but the state of the class can have changed meanwhile: by
+ * another CPU, or by a later SYN of a batch, all of which passes PREROUTING before the
+ * first comes here.  When a class is found to be flooded some SYNs, a batch at the
+ * most, are judged twice, and when it no longer is, some never.
  *
  * Context: softirq, rcu_read_lock()
  * Return: true if it was left

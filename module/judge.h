@@ -23,7 +23,8 @@ struct synq_record;
  * @may_answer: the host's firewall has let it in, so that it may be answered
  * @record: of @sk, set here, like what follows; NULL: not looked up, or not managed
  *	yet
- * @weighed: @cookie is known
+ * @weighed: @policy and @cookie are known
+ * @policy: on cookies, in force for it
  * @cookie: to be answered by a cookie, unless it is refused
  * @history: whether this SYN was refused before
  */
@@ -39,6 +40,7 @@ struct synq_arrival {
 	bool may_answer;
 	struct synq_record *record;
 	bool weighed;
+	enum synq_cookies policy;
 	bool cookie;
 	struct synq_refusal_syn history;
 };
