@@ -240,43 +240,62 @@ void run_uring(int listener, serve_fn *serve)
 
 /* --- EPOLLEXCLUSIVE --- */
 
-/* The token in @turns makes the order of what they print that of accept(2). */
+static void put(int fd)
+{
+	if (write(fd, "", 1) != 1)
+		die("write: %s", strerror(errno));
+}
+
+static void take(int fd)
+{
+	char token;
+
+	if (read(fd, &token, 1) != 1)
+		die("read: %s", strerror(errno));
+}
+
+/*
+ * The token in @turns makes the order of what they print that of accept(2).  It is
+ * there when all are: a process that is killed before it is known to end with the first
+ * would keep the listener open.
+ */
 static void wait_exclusively(int listener, const int *turns, serve_fn *serve)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE };
 	int epoll = epoll_create1(EPOLL_CLOEXEC), fd;
-	char token;
 
 	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &event))
 		die("epoll: %s", strerror(errno));
 	for (;;) {
 		if (epoll_wait(epoll, &event, 1, -1) != 1)
 			continue;
-		if (read(turns[0], &token, 1) != 1)
-			die("read: %s", strerror(errno));
+		take(turns[0]);
 		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0)
 			serve_one(fd, serve);
 		else if (errno != EAGAIN && errno != ECONNABORTED)
 			die("accept: %s", strerror(errno));
-		if (write(turns[1], "", 1) != 1)
-			die("write: %s", strerror(errno));
+		put(turns[1]);
 	}
 }
 
 void run_exclusive(int listener, int processes, serve_fn *serve)
 {
-	int turns[2], i;
+	int turns[2], ready[2], i;
 
 	set_nonblocking(listener);
-	if (pipe(turns) || write(turns[1], "", 1) != 1)
+	if (pipe(turns) || pipe(ready))
 		die("pipe: %s", strerror(errno));
 	for (i = 1; i < processes; i++) {
-		if (fork())
-			continue;
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		break;
+		if (!fork()) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			put(ready[1]);
+			wait_exclusively(listener, turns, serve);
+		}
 	}
+	for (i = 1; i < processes; i++)
+		take(ready[0]);
+	put(turns[1]);
 	wait_exclusively(listener, turns, serve);
 }
 
