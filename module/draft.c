@@ -8,20 +8,13 @@
  * work, and none can lock the others out.  A draft with a refused edit cannot
  * be committed.
  *
- * Edits check what concerns them alone; what concerns all classes together
- * (priorities, reserves, shares, marks) is checked by synq_conf_finish() at commit.
- *
  * Process context, under &synq_net.lock.
  */
-#include <linux/ctype.h>
-#include <linux/mm.h>
 #include <linux/netlink.h>
 #include <linux/slab.h>
 #include "aggregate.h"
 #include "draft.h"
-
-#define LPM_NODES_MIN	64
-#define LPM_NODES_MAX	(2 * SYNQ_MATCHES_MAX)
+#include "trial.h"
 
 static bool too_many(const struct synq_net *sn)
 {
@@ -118,20 +111,34 @@ static int attach(struct synq_net *sn, struct synq_conf *conf,
 	return err;
 }
 
+static int publish(struct synq_net *sn, struct synq_conf *conf, u32 trial)
+{
+	int err = trial ? synq_trial_begin(sn, trial) : 0;
+
+	if (err)
+		return err;
+	err = synq_conf_publish(sn, conf);
+	if (err && trial)
+		synq_trial_confirm(sn);
+	return err;
+}
+
 /**
  * synq_draft_commit() - publish a draft and close it
  * @sn: network namespace
  * @portid: of the netlink socket that owns it
  * @changes: edits that the owner made, or NULL
+ * @trial: seconds within which it has to be confirmed, or 0
  * @extack: says why not
  *
  * Context: &synq_net.lock held
  * Return: 0. Else the draft is closed all the same and nothing has changed:
- * -ENOENT: none was open; -ESTALE: another commit came first; -ECANCELED: an
- * edit was refused or did not arrive; -EINVAL: synq_conf_finish(); -ENOMEM
+ * -ENOENT: none was open; -ESTALE: another commit came first; -EBUSY: one is on
+ * trial; -ECANCELED: an edit was refused or did not arrive; -EINVAL:
+ * synq_conf_finish(); -ENOMEM
  */
 int synq_draft_commit(struct synq_net *sn, u32 portid, const u32 *changes,
-		      struct netlink_ext_ack *extack)
+		      u32 trial, struct netlink_ext_ack *extack)
 {
 	struct synq_draft *draft = synq_draft_find(sn, portid);
 	int err;
@@ -147,12 +154,12 @@ int synq_draft_commit(struct synq_net *sn, u32 portid, const u32 *changes,
 		NL_SET_ERR_MSG(extack, "the configuration has changed meanwhile");
 		err = -ESTALE;
 	} else {
-		err = synq_conf_finish(draft->conf, sn->net, extack);
-		if (!err)
-			err = attach(sn, draft->conf, extack);
+		err = synq_trial_refuse(sn, extack) ?:
+		      synq_conf_finish(draft->conf, sn->net, extack) ?:
+		      attach(sn, draft->conf, extack);
 	}
 	if (!err)
-		err = synq_conf_publish(sn, draft->conf);
+		err = publish(sn, draft->conf, trial);
 	if (!err)
 		draft->conf = NULL;
 	drop(draft);
@@ -191,443 +198,4 @@ void synq_draft_abort_all(struct synq_net *sn)
 	list_for_each_entry_safe(draft, next, &sn->drafts, list)
 		drop(draft);
 	mutex_unlock(&sn->lock);
-}
-
-static bool name_is_valid(const char *name)
-{
-	const char *c;
-
-	if (!isalpha(*name))
-		return false;
-	for (c = name; *c; c++)
-		if (!isalnum(*c) && *c != '_' && *c != '-')
-			return false;
-	return true;
-}
-
-/*
- * A class that is in force keeps its slot, and with it its bucket and its
- * counters; a new one takes a slot that is not in use, rather one that is not
- * in force either.
- */
-static u8 slot_for(const struct synq_conf *now, const struct synq_conf *conf,
-		   const char *name)
-{
-	u8 slot, found = 0;
-
-	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
-		const char *was = now ? now->class[slot].name : "";
-
-		if (conf->class[slot].name[0])
-			continue;
-		if (!strcmp(was, name))
-			return slot;
-		if (!found || (now && now->class[found].name[0] && !*was))
-			found = slot;
-	}
-	return found;
-}
-
-/* Two ranges, which no policy can express. */
-static int check_max_wait(const struct synq_class_edit *edit,
-			  struct netlink_ext_ack *extack)
-{
-	u32 ms = edit->value[SYNQ_CLASS_MAX_WAIT];
-
-	if (!(edit->has & BIT(SYNQ_CLASS_MAX_WAIT)) || ms == SYNQ_WAIT_NONE ||
-	    (ms && ms <= SYNQ_MAX_WAIT_MAX))
-		return 0;
-	NL_SET_ERR_MSG(extack, "max-wait is 1..3600000 ms, or 0xffffffff for none");
-	return -EINVAL;
-}
-
-/* What goes with a limit that is taken away. */
-static void apply_source_edit(struct synq_class *class,
-			      const struct synq_class_edit *edit)
-{
-	if (edit->has & BIT(SYNQ_CLASS_SOURCE_RATE)) {
-		class->source_rate = edit->value[SYNQ_CLASS_SOURCE_RATE];
-		if (!class->source_rate) {
-			class->source_burst = 0;
-			class->source_len_given[0] = 0;
-			class->source_len_given[1] = 0;
-		}
-	}
-	if (edit->has & BIT(SYNQ_CLASS_SOURCE_BURST))
-		class->source_burst = edit->value[SYNQ_CLASS_SOURCE_BURST];
-	if (edit->has & BIT(SYNQ_CLASS_SOURCE_LEN_V4))
-		class->source_len_given[0] =
-			edit->value[SYNQ_CLASS_SOURCE_LEN_V4];
-	if (edit->has & BIT(SYNQ_CLASS_SOURCE_LEN_V6))
-		class->source_len_given[1] =
-			edit->value[SYNQ_CLASS_SOURCE_LEN_V6];
-}
-
-static void apply_edit(struct synq_class *class,
-		       const struct synq_class_edit *edit)
-{
-	if (edit->has & BIT(SYNQ_CLASS_PRIORITY))
-		class->priority = edit->value[SYNQ_CLASS_PRIORITY];
-	if (edit->has & BIT(SYNQ_CLASS_DEFAULT))
-		class->is_default = edit->value[SYNQ_CLASS_DEFAULT];
-	if (edit->has & BIT(SYNQ_CLASS_MARK))
-		class->mark = edit->value[SYNQ_CLASS_MARK];
-	if (edit->has & BIT(SYNQ_CLASS_RESERVE)) {
-		class->reserve = edit->value[SYNQ_CLASS_RESERVE];
-		class->reserve_given = true;
-	}
-	if (edit->has & BIT(SYNQ_CLASS_RATE)) {
-		class->rate = edit->value[SYNQ_CLASS_RATE];
-		if (!class->rate)
-			class->burst = 0;
-	}
-	if (edit->has & BIT(SYNQ_CLASS_BURST))
-		class->burst = edit->value[SYNQ_CLASS_BURST];
-	apply_source_edit(class, edit);
-	if (edit->has & BIT(SYNQ_CLASS_EXCESS))
-		class->excess = edit->value[SYNQ_CLASS_EXCESS];
-	if (edit->has & BIT(SYNQ_CLASS_CAP))
-		class->cap = edit->value[SYNQ_CLASS_CAP];
-	if (edit->has & BIT(SYNQ_CLASS_MAX_WAIT)) {
-		class->max_wait = edit->value[SYNQ_CLASS_MAX_WAIT];
-		class->max_wait_given = true;
-	}
-	if (edit->has & BIT(SYNQ_CLASS_WEIGHT))
-		class->weight = edit->value[SYNQ_CLASS_WEIGHT];
-	if (edit->has & BIT(SYNQ_CLASS_MIN_SHARE))
-		class->min_share = edit->value[SYNQ_CLASS_MIN_SHARE];
-	if (edit->has & BIT(SYNQ_CLASS_ENFORCE))
-		class->observe = !edit->value[SYNQ_CLASS_ENFORCE];
-	if (edit->has & BIT(SYNQ_CLASS_COOKIES))
-		class->cookies = edit->value[SYNQ_CLASS_COOKIES];
-}
-
-/**
- * synq_draft_add_class() - add a class
- * @sn: network namespace
- * @conf: of a draft
- * @edit: its name and what is given of it
- * @extack: says why not
- *
- * Context: &synq_net.lock held
- * Return: 0, -EINVAL, -EEXIST, or -ENOSPC
- */
-int synq_draft_add_class(struct synq_net *sn, struct synq_conf *conf,
-			 const struct synq_class_edit *edit,
-			 struct netlink_ext_ack *extack)
-{
-	struct synq_class *class;
-	u8 slot;
-	int err;
-
-	if (!name_is_valid(edit->name)) {
-		NL_SET_ERR_MSG(extack, "not a class name: a letter, then letters, digits, - and _");
-		return -EINVAL;
-	}
-	if (!(edit->has & BIT(SYNQ_CLASS_PRIORITY))) {
-		NL_SET_ERR_MSG(extack, "a class needs a priority");
-		return -EINVAL;
-	}
-	err = check_max_wait(edit, extack);
-	if (err)
-		return err;
-	if (synq_conf_class_by_name(conf, edit->name)) {
-		NL_SET_ERR_MSG(extack, "there is a class of this name");
-		return -EEXIST;
-	}
-	slot = slot_for(current_conf(sn), conf, edit->name);
-	if (!slot) {
-		NL_SET_ERR_MSG(extack, "there are 16 classes already");
-		return -ENOSPC;
-	}
-	class = &conf->class[slot];
-	*class = (struct synq_class){ .slot = slot };
-	strscpy(class->name, edit->name, sizeof(class->name));
-	apply_edit(class, edit);
-	return 0;
-}
-
-static struct synq_class *find_class(struct synq_conf *conf, const char *name,
-				     struct netlink_ext_ack *extack)
-{
-	struct synq_class *class = synq_conf_class_by_name(conf, name);
-
-	if (!class)
-		NL_SET_ERR_MSG(extack, "there is no class of this name");
-	return class;
-}
-
-/**
- * synq_draft_set_class() - change what is given of a class
- * @conf: of a draft
- * @edit: its name and what is given
- * @extack: says why not
- *
- * Context: &synq_net.lock held
- * Return: 0, -ENOENT, or -EINVAL: a built-in class, or a bad value
- */
-int synq_draft_set_class(struct synq_conf *conf,
-			 const struct synq_class_edit *edit,
-			 struct netlink_ext_ack *extack)
-{
-	struct synq_class *class = find_class(conf, edit->name, extack);
-	int err;
-
-	if (!class)
-		return -ENOENT;
-	if (class->slot < SYNQ_SLOT_FIRST) {
-		NL_SET_ERR_MSG(extack, "a built-in class cannot be changed");
-		return -EINVAL;
-	}
-	err = check_max_wait(edit, extack);
-	if (err)
-		return err;
-	apply_edit(class, edit);
-	return 0;
-}
-
-/**
- * synq_draft_del_class() - take a class out
- * @conf: of a draft
- * @name: of the class
- * @extack: says why not
- *
- * Context: &synq_net.lock held
- * Return: 0, -ENOENT, -EINVAL for a built-in class, or -EBUSY
- */
-int synq_draft_del_class(struct synq_conf *conf, const char *name,
-			 struct netlink_ext_ack *extack)
-{
-	struct synq_class *class = find_class(conf, name, extack);
-
-	if (!class)
-		return -ENOENT;
-	if (class->slot < SYNQ_SLOT_FIRST) {
-		NL_SET_ERR_MSG(extack, "a built-in class cannot be deleted");
-		return -EINVAL;
-	}
-	if (class->matches) {
-		NL_SET_ERR_MSG(extack, "matches name this class");
-		return -EBUSY;
-	}
-	*class = (struct synq_class){ .slot = class->slot };
-	return 0;
-}
-
-static int make_room(struct synq_lpm *lpm, struct netlink_ext_ack *extack)
-{
-	struct synq_lpm_node *node;
-	u32 capacity;
-
-	if (synq_lpm_has_room(lpm))
-		return 0;
-	if (lpm->capacity >= LPM_NODES_MAX) {
-		NL_SET_ERR_MSG(extack, "there are too many matches");
-		return -ENOSPC;
-	}
-	capacity = clamp_t(u32, 2 * lpm->capacity, LPM_NODES_MIN,
-			   LPM_NODES_MAX);
-	node = kvmalloc_array(capacity, sizeof(*node), GFP_KERNEL_ACCOUNT);
-	if (!node)
-		return -ENOMEM;
-	if (lpm->used)
-		memcpy(node, lpm->node, array_size(lpm->used, sizeof(*node)));
-	kvfree(lpm->node);
-	lpm->node = node;
-	lpm->capacity = capacity;
-	return 0;
-}
-
-static u32 all_matches(const struct synq_conf *conf)
-{
-	return conf->lpm[0].prefixes + conf->lpm[1].prefixes;
-}
-
-/**
- * synq_draft_put_match() - give a prefix a class
- * @conf: of a draft
- * @prefix: of the source
- * @class: name
- * @exists: the prefix has a class already; else it must have none
- * @extack: says why not
- *
- * Context: &synq_net.lock held
- * Return: 0, -ENOENT, -EEXIST, -EINVAL, -ENOSPC or -ENOMEM
- */
-int synq_draft_put_match(struct synq_conf *conf,
-			 const struct synq_prefix *prefix, const char *class,
-			 bool exists, struct netlink_ext_ack *extack)
-{
-	struct synq_lpm *lpm = &conf->lpm[prefix->is_v6];
-	struct synq_class *c = find_class(conf, class, extack);
-	u16 was = synq_lpm_get(lpm, prefix->addr, prefix->len);
-	int err;
-
-	if (!c)
-		return -ENOENT;
-	if (exists && !was) {
-		NL_SET_ERR_MSG(extack, "there is no match for this prefix");
-		return -ENOENT;
-	}
-	if (!exists && all_matches(conf) >= SYNQ_MATCHES_MAX) {
-		NL_SET_ERR_MSG(extack, "there are too many matches");
-		return -ENOSPC;
-	}
-	err = make_room(lpm, extack);
-	if (!err)
-		err = synq_lpm_insert(lpm, prefix->addr, prefix->len,
-				      c->slot + 1, exists);
-	if (err == -EEXIST)
-		NL_SET_ERR_MSG(extack, "there is a match for this prefix");
-	if (err == -EINVAL)
-		NL_SET_ERR_MSG(extack, "not a prefix: too long, or host bits are set");
-	if (err)
-		return err;
-	c->matches++;
-	if (was)
-		conf->class[was - 1].matches--;
-	return 0;
-}
-
-/**
- * synq_draft_del_match() - take a match out
- * @conf: of a draft
- * @prefix: of the source
- * @extack: says why not
- *
- * Context: &synq_net.lock held
- * Return: 0 or -ENOENT
- */
-int synq_draft_del_match(struct synq_conf *conf,
-			 const struct synq_prefix *prefix,
-			 struct netlink_ext_ack *extack)
-{
-	struct synq_lpm *lpm = &conf->lpm[prefix->is_v6];
-	u16 was = synq_lpm_get(lpm, prefix->addr, prefix->len);
-
-	if (!was || synq_lpm_remove(lpm, prefix->addr, prefix->len)) {
-		NL_SET_ERR_MSG(extack, "there is no match for this prefix");
-		return -ENOENT;
-	}
-	conf->class[was - 1].matches--;
-	return 0;
-}
-
-static struct synq_listener *find_listener(struct synq_conf *conf, u16 port,
-					   struct netlink_ext_ack *extack)
-{
-	unsigned int i;
-
-	for (i = 0; i < conf->n_listeners; i++)
-		if (conf->listener[i].port->port == port)
-			return &conf->listener[i];
-	NL_SET_ERR_MSG(extack, "there is no listener for this port");
-	return NULL;
-}
-
-static void apply_listener_edit(struct synq_listener *listener,
-				const struct synq_listener_edit *edit)
-{
-	if (edit->has_order)
-		listener->order = edit->order;
-	if (edit->has_app_order)
-		listener->app_order = edit->app_order;
-	if (edit->has_synack_retries)
-		listener->synack_retries = edit->synack_retries;
-	if (edit->has_cookies)
-		listener->cookies = edit->cookies;
-	if (edit->has_app_cookies)
-		listener->app_cookies = edit->app_cookies;
-	if (edit->has_observe)
-		listener->observe = edit->observe;
-}
-
-/**
- * synq_draft_add_listener() - add a listener
- * @sn: network namespace
- * @conf: of a draft
- * @edit: its port and what is given of it
- * @extack: says why not
- *
- * A listener that is in force keeps its counters.
- *
- * Context: &synq_net.lock held
- * Return: 0, -EEXIST, -ENOSPC or -ENOMEM
- */
-int synq_draft_add_listener(struct synq_net *sn, struct synq_conf *conf,
-			    const struct synq_listener_edit *edit,
-			    struct netlink_ext_ack *extack)
-{
-	const struct synq_conf *now = current_conf(sn);
-	struct synq_port *p;
-	unsigned int i;
-
-	if (synq_conf_port(conf, edit->port)) {
-		NL_SET_ERR_MSG(extack, "there is a listener for this port");
-		return -EEXIST;
-	}
-	if (conf->n_listeners == SYNQ_LISTENERS_MAX) {
-		NL_SET_ERR_MSG(extack, "there are 64 listeners already");
-		return -ENOSPC;
-	}
-	p = now ? synq_conf_port(now, edit->port) : NULL;
-	if (p)
-		synq_port_get(p);
-	else
-		p = synq_port_alloc(edit->port);
-	if (!p)
-		return -ENOMEM;
-	for (i = conf->n_listeners;
-	     i && conf->listener[i - 1].port->port > edit->port; i--)
-		conf->listener[i] = conf->listener[i - 1];
-	conf->listener[i] = (struct synq_listener){ .port = p };
-	apply_listener_edit(&conf->listener[i], edit);
-	conf->n_listeners++;
-	return 0;
-}
-
-/**
- * synq_draft_set_listener() - change what is given of a listener
- * @conf: of a draft
- * @edit: its port and what is given
- * @extack: says why not
- *
- * Context: &synq_net.lock held
- * Return: 0 or -ENOENT
- */
-int synq_draft_set_listener(struct synq_conf *conf,
-			    const struct synq_listener_edit *edit,
-			    struct netlink_ext_ack *extack)
-{
-	struct synq_listener *listener = find_listener(conf, edit->port,
-						       extack);
-
-	if (!listener)
-		return -ENOENT;
-	apply_listener_edit(listener, edit);
-	return 0;
-}
-
-/**
- * synq_draft_del_listener() - take a listener out
- * @conf: of a draft
- * @port: host byte order
- * @extack: says why not
- *
- * Context: &synq_net.lock held
- * Return: 0 or -ENOENT
- */
-int synq_draft_del_listener(struct synq_conf *conf, u16 port,
-			    struct netlink_ext_ack *extack)
-{
-	struct synq_listener *listener = find_listener(conf, port, extack);
-
-	if (!listener)
-		return -ENOENT;
-	synq_port_put(listener->port);
-	conf->n_listeners--;
-	memmove(listener, listener + 1,
-		(conf->listener + conf->n_listeners - listener) *
-		sizeof(*listener));
-	return 0;
 }

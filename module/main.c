@@ -18,6 +18,7 @@
 #include "sockopt.h"
 #include "syn_hook.h"
 #include "synq.h"
+#include "trial.h"
 
 static unsigned int net_id __read_mostly;
 
@@ -42,6 +43,7 @@ static int __net_init net_init(struct net *net)
 	mutex_init(&sn->lock);
 	spin_lock_init(&sn->wanted_lock);
 	INIT_LIST_HEAD(&sn->drafts);
+	synq_trial_net_init(sn);
 	synq_listener_net_init(sn);
 	return 0;
 }
@@ -49,6 +51,7 @@ static int __net_init net_init(struct net *net)
 static void __net_exit net_pre_exit(struct net *net)
 {
 	synq_draft_abort_all(synq_net(net));
+	synq_trial_net_exit(synq_net(net));
 	synq_conf_exit(synq_net(net));
 }
 

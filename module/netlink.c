@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The generic netlink family: thin handlers between messages and draft.c,
+ * The generic netlink family: thin handlers between messages and draft.c, edit.c,
  * conf.c and stats.c.  What is said and allowed is in the spec,
  * Documentation/netlink/specs/synq.yaml; the policies and the table of
  * operations are generated from it.
@@ -14,8 +14,10 @@
 #include "classify.h"
 #include "compat.h"
 #include "draft.h"
+#include "edit.h"
 #include "netlink.h"
 #include "netlink_gen.h"
+#include "trial.h"
 
 static bool userns;
 module_param(userns, bool, 0444);
@@ -93,51 +95,20 @@ static int reply_generation(struct genl_info *info, u32 generation)
 			  nla_put_u32(skb, SYNQ_A_CONF_GENERATION, generation));
 }
 
-static int put_conf(struct sk_buff *skb, struct synq_net *sn)
-{
-	const struct synq_conf *conf;
-	int err;
-
-	mutex_lock(&sn->lock);
-	conf = rcu_dereference_protected(sn->conf, lockdep_is_held(&sn->lock));
-	err = nla_put_u32(skb, SYNQ_A_CONF_GENERATION, sn->generation) ||
-	      nla_put_u32(skb, SYNQ_A_CONF_MARK_MASK,
-			  conf ? conf->mark_mask : 0) ||
-	      nla_put_u8(skb, SYNQ_A_CONF_BYPASS, READ_ONCE(sn->bypass)) ||
-	      nla_put_u8(skb, SYNQ_A_CONF_ENFORCE,
-			 !(conf && conf->observe)) ||
-	      nla_put_u32(skb, SYNQ_A_CONF_CLASSES,
-			  conf ? synq_conf_classes(conf) : 0) ||
-	      nla_put_u32(skb, SYNQ_A_CONF_MATCHES,
-			  conf ? conf->lpm[0].prefixes +
-				 conf->lpm[1].prefixes : 0) ||
-	      nla_put_u32(skb, SYNQ_A_CONF_LISTENERS,
-			  conf ? conf->n_listeners : 0);
-	mutex_unlock(&sn->lock);
-	return err ||
-	       nla_put_u32(skb, SYNQ_A_CONF_SOCKETS,
-			   atomic_read(&sn->sockets)) ||
-	       synq_nl_put_u64(skb, SYNQ_A_CONF_FRAGMENTS,
-			       atomic64_read(&sn->fragments)) ||
-	       synq_nl_put_u64(skb, SYNQ_A_CONF_NO_LISTENER,
-			       atomic64_read(&sn->no_listener)) ||
-	       synq_nl_put_u64(skb, SYNQ_A_CONF_ATTACH_FAILED,
-			       atomic64_read(&sn->attach_failed)) ||
-	       synq_nl_put_u64(skb, SYNQ_A_CONF_FOREIGN_OWNER,
-			       atomic64_read(&sn->foreign_owner)) ||
-	       synq_nl_put_u64(skb, SYNQ_A_CONF_MALFORMED,
-			       atomic64_read(&sn->malformed));
-}
-
 int synq_nl_conf_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	struct synq_net *sn = net_of(info);
 	struct sk_buff *reply;
 	void *head;
+	int err;
 
 	reply = new_reply(info, &head);
 	if (!reply)
 		return -ENOMEM;
-	return send_reply(reply, info, head, put_conf(reply, net_of(info)));
+	mutex_lock(&sn->lock);
+	err = synq_nl_put_conf(reply, sn);
+	mutex_unlock(&sn->lock);
+	return send_reply(reply, info, head, err);
 }
 
 static const u32 *u32_or_null(const struct nlattr *attr, u32 *value)
@@ -166,6 +137,7 @@ int synq_nl_conf_begin_doit(struct sk_buff *skb, struct genl_info *info)
 
 int synq_nl_conf_commit_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	const struct nlattr *within = info->attrs[SYNQ_A_CONF_CONFIRM_WITHIN];
 	struct synq_net *sn = net_of(info);
 	u32 value, generation;
 	int err;
@@ -173,10 +145,24 @@ int synq_nl_conf_commit_doit(struct sk_buff *skb, struct genl_info *info)
 	mutex_lock(&sn->lock);
 	err = synq_draft_commit(sn, info->snd_portid,
 				u32_or_null(info->attrs[SYNQ_A_CONF_CHANGES],
-					    &value), info->extack);
+					    &value),
+				within ? nla_get_u32(within) : 0, info->extack);
 	generation = sn->generation;
 	mutex_unlock(&sn->lock);
 	return err ?: reply_generation(info, generation);
+}
+
+int synq_nl_conf_confirm_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct synq_net *sn = net_of(info);
+	int err;
+
+	mutex_lock(&sn->lock);
+	err = synq_trial_confirm(sn);
+	mutex_unlock(&sn->lock);
+	if (err)
+		NL_SET_ERR_MSG(info->extack, "nothing is on trial");
+	return err;
 }
 
 int synq_nl_conf_abort_doit(struct sk_buff *skb, struct genl_info *info)
@@ -295,7 +281,7 @@ static int add_class(struct synq_net *sn, struct synq_conf *conf,
 		return -EINVAL;
 	edit.name = nla_data(info->attrs[SYNQ_A_CLASS_NAME]);
 	read_class(&edit, info->attrs);
-	return synq_draft_add_class(sn, conf, &edit, info->extack);
+	return synq_edit_add_class(sn, conf, &edit, info->extack);
 }
 
 int synq_nl_class_add_doit(struct sk_buff *skb, struct genl_info *info)
@@ -312,7 +298,7 @@ static int set_class(struct synq_net *sn, struct synq_conf *conf,
 		return -EINVAL;
 	edit.name = nla_data(info->attrs[SYNQ_A_CLASS_NAME]);
 	read_class(&edit, info->attrs);
-	return synq_draft_set_class(conf, &edit, info->extack);
+	return synq_edit_set_class(conf, &edit, info->extack);
 }
 
 int synq_nl_class_set_doit(struct sk_buff *skb, struct genl_info *info)
@@ -325,9 +311,9 @@ static int del_class(struct synq_net *sn, struct synq_conf *conf,
 {
 	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_CLASS_NAME))
 		return -EINVAL;
-	return synq_draft_del_class(conf,
-				    nla_data(info->attrs[SYNQ_A_CLASS_NAME]),
-				    info->extack);
+	return synq_edit_del_class(conf,
+				   nla_data(info->attrs[SYNQ_A_CLASS_NAME]),
+				   info->extack);
 }
 
 int synq_nl_class_del_doit(struct sk_buff *skb, struct genl_info *info)
@@ -366,9 +352,9 @@ static int put_match(struct synq_conf *conf, struct genl_info *info,
 		return err;
 	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_MATCH_CLASS))
 		return -EINVAL;
-	return synq_draft_put_match(conf, &prefix,
-				    nla_data(info->attrs[SYNQ_A_MATCH_CLASS]),
-				    exists, info->extack);
+	return synq_edit_put_match(conf, &prefix,
+				   nla_data(info->attrs[SYNQ_A_MATCH_CLASS]),
+				   exists, info->extack);
 }
 
 static int add_match(struct synq_net *sn, struct synq_conf *conf,
@@ -399,7 +385,7 @@ static int del_match(struct synq_net *sn, struct synq_conf *conf,
 	struct synq_prefix prefix;
 
 	return read_prefix(&prefix, info) ?:
-	       synq_draft_del_match(conf, &prefix, info->extack);
+	       synq_edit_del_match(conf, &prefix, info->extack);
 }
 
 int synq_nl_match_del_doit(struct sk_buff *skb, struct genl_info *info)
@@ -445,7 +431,7 @@ static int add_listener(struct synq_net *sn, struct synq_conf *conf,
 	struct synq_listener_edit edit;
 
 	return read_listener(&edit, info) ?:
-	       synq_draft_add_listener(sn, conf, &edit, info->extack);
+	       synq_edit_add_listener(sn, conf, &edit, info->extack);
 }
 
 int synq_nl_listener_add_doit(struct sk_buff *skb, struct genl_info *info)
@@ -459,7 +445,7 @@ static int set_listener(struct synq_net *sn, struct synq_conf *conf,
 	struct synq_listener_edit edit;
 
 	return read_listener(&edit, info) ?:
-	       synq_draft_set_listener(conf, &edit, info->extack);
+	       synq_edit_set_listener(conf, &edit, info->extack);
 }
 
 int synq_nl_listener_set_doit(struct sk_buff *skb, struct genl_info *info)
@@ -473,9 +459,9 @@ static int del_listener(struct synq_net *sn, struct synq_conf *conf,
 	/* This operation has no other attribute: attrs ends with the port. */
 	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_LISTENER_PORT))
 		return -EINVAL;
-	return synq_draft_del_listener(conf,
-				       nla_get_u16(info->attrs[SYNQ_A_LISTENER_PORT]),
-				       info->extack);
+	return synq_edit_del_listener(conf,
+				      nla_get_u16(info->attrs[SYNQ_A_LISTENER_PORT]),
+				      info->extack);
 }
 
 int synq_nl_listener_del_doit(struct sk_buff *skb, struct genl_info *info)
@@ -549,6 +535,13 @@ int synq_nl_classify_doit(struct sk_buff *skb, struct genl_info *info)
 	return send_reply(reply, info, head, err);
 }
 
+static const struct genl_multicast_group groups[] = {
+	[SYNQ_NLGRP_CONFIG] = {
+		.name = SYNQ_MCGRP_CONFIG,
+		.flags = GENL_MCAST_CAP_NET_ADMIN,
+	},
+};
+
 struct genl_family synq_nl_family __ro_after_init = {
 	.name		= SYNQ_FAMILY_NAME,
 	.version	= SYNQ_FAMILY_VERSION,
@@ -557,6 +550,8 @@ struct genl_family synq_nl_family __ro_after_init = {
 	.parallel_ops	= true,
 	.pre_doit	= pre_doit,
 	SYNQ_GENL_OPS(synq_nl_ops),
+	.mcgrps		= groups,
+	.n_mcgrps	= ARRAY_SIZE(groups),
 	.resv_start_op	= SYNQ_CMD_SOURCE_GET + 1,
 };
 
@@ -595,9 +590,12 @@ int synq_netlink_init(void)
 	if (err)
 		return err;
 	err = netlink_register_notifier(&release_nb);
-	if (err)
+	if (err) {
 		genl_unregister_family(&synq_nl_family);
-	return err;
+		return err;
+	}
+	synq_nl_event_init();
+	return 0;
 }
 
 /**
@@ -607,6 +605,7 @@ int synq_netlink_init(void)
  */
 void synq_netlink_exit(void)
 {
+	synq_nl_event_exit();
 	netlink_unregister_notifier(&release_nb);
 	genl_unregister_family(&synq_nl_family);
 }

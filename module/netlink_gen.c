@@ -11,6 +11,11 @@
 #include <uapi/linux/synq.h>
 
 /* Integer value ranges */
+static const struct netlink_range_validation synq_a_conf_confirm_within_range = {
+	.min	= 1ULL,
+	.max	= SYNQ_CONFIRM_MAX,
+};
+
 static const struct netlink_range_validation synq_a_class_rate_range = {
 	.max	= SYNQ_RATE_MAX,
 };
@@ -36,8 +41,9 @@ static const struct nla_policy synq_conf_begin_nl_policy[SYNQ_A_CONF_REPLACE + 1
 };
 
 /* SYNQ_CMD_CONF_COMMIT - do */
-static const struct nla_policy synq_conf_commit_nl_policy[SYNQ_A_CONF_CHANGES + 1] = {
+static const struct nla_policy synq_conf_commit_nl_policy[SYNQ_A_CONF_CONFIRM_WITHIN + 1] = {
 	[SYNQ_A_CONF_CHANGES] = { .type = NLA_U32, },
+	[SYNQ_A_CONF_CONFIRM_WITHIN] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_conf_confirm_within_range),
 };
 
 /* SYNQ_CMD_CONF_SET - do */
@@ -159,7 +165,7 @@ static const struct nla_policy synq_refusal_get_nl_policy[SYNQ_A_REFUSAL_SOURCE 
 };
 
 /* Ops table for synq */
-const struct genl_split_ops synq_nl_ops[22] = {
+const struct genl_split_ops synq_nl_ops[23] = {
 	{
 		.cmd	= SYNQ_CMD_CONF_GET,
 		.doit	= synq_nl_conf_get_doit,
@@ -176,7 +182,7 @@ const struct genl_split_ops synq_nl_ops[22] = {
 		.cmd		= SYNQ_CMD_CONF_COMMIT,
 		.doit		= synq_nl_conf_commit_doit,
 		.policy		= synq_conf_commit_nl_policy,
-		.maxattr	= SYNQ_A_CONF_CHANGES,
+		.maxattr	= SYNQ_A_CONF_CONFIRM_WITHIN,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -300,4 +306,13 @@ const struct genl_split_ops synq_nl_ops[22] = {
 		.dumpit	= synq_nl_source_get_dumpit,
 		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
 	},
+	{
+		.cmd	= SYNQ_CMD_CONF_CONFIRM,
+		.doit	= synq_nl_conf_confirm_doit,
+		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+};
+
+static const struct genl_multicast_group synq_nl_mcgrps[] = {
+	[SYNQ_NLGRP_CONFIG] = { "config", },
 };

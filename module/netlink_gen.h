@@ -12,7 +12,7 @@
 #include <uapi/linux/synq.h>
 
 /* Ops table for synq */
-extern const struct genl_split_ops synq_nl_ops[22];
+extern const struct genl_split_ops synq_nl_ops[23];
 
 int synq_nl_conf_get_doit(struct sk_buff *skb, struct genl_info *info);
 int synq_nl_conf_begin_doit(struct sk_buff *skb, struct genl_info *info);
@@ -38,5 +38,10 @@ int synq_nl_classify_doit(struct sk_buff *skb, struct genl_info *info);
 int synq_nl_refusal_get_dumpit(struct sk_buff *skb,
 			       struct netlink_callback *cb);
 int synq_nl_source_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int synq_nl_conf_confirm_doit(struct sk_buff *skb, struct genl_info *info);
+
+enum {
+	SYNQ_NLGRP_CONFIG,
+};
 
 #endif /* _LINUX_SYNQ_GEN_H */

@@ -139,10 +139,13 @@ struct synq_net {
 
 	/* seldom */
 	struct net *net;
-	struct mutex lock;		/* protects next 3 fields */
+	struct mutex lock;		/* protects next 5 fields */
 	u32 generation;			/* conf.c: of @conf; 0 at first */
 	struct list_head drafts;	/* draft.c */
 	bool hooked;			/* syn_hook.c */
+	struct synq_conf *before;	/* trial.c; NULL: nothing is on trial */
+	unsigned long trial_end;	/* trial.c: jiffies */
+	struct delayed_work trial_work;	/* trial.c */
 
 	atomic_t sockets;		/* record.c: managed sockets */
 	unsigned long left;		/* judge.c: jiffies */
