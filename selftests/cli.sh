@@ -130,7 +130,7 @@ json() {
 	sq "$@" | tr -d ' \n'
 }
 
-plan $((34 + $(refusals | wc -l)))
+plan $((40 + $(refusals | wc -l)))
 
 is "without the module: status 2" "$(status save)" 2
 is "without the module: one line says so" "$(wc -l <"$TMP/err")" 1
@@ -237,3 +237,31 @@ is "and stays when a class comes" "$(sq save | head -n 1)" "set enforce off"
 sq class del gold
 sq set enforce on
 is "enforce on alone is none" "$(sq save | wc -l)" 0
+
+# --- a file of prefixes: all of it is one change ---
+awk 'BEGIN {
+	for (i = 0; i < 3000; i++)
+		printf "11.%d.%d.0/24\n", i / 250, i % 250
+}' >"$TMP/prefixes"
+{
+	echo 10.1.0.0/16
+	cat "$TMP/prefixes"
+} >"$TMP/more"
+
+# matches CLASS
+matches() {
+	sq match show -j | grep -c "\"class\": *\"$1\""
+}
+
+sq class add gold priority 0
+sq class add bulk priority 3
+before=$(conf_counter generation)
+is "a file of prefixes" "$(status match add source-file "$TMP/prefixes" class gold)" 0
+is "is one change" "$(conf_counter generation) $(matches gold)" "$((before + 1)) 3000"
+is "with one of them there already, it is refused" \
+	"$(status match add source-file "$TMP/more" class bulk)" 1
+check "by its line" grep -q 'more:2: "11.0.0.0/24": ' "$TMP/err"
+sq match set source-file "$TMP/prefixes" class bulk
+is "set for all, and nothing else has changed" "$(matches gold) $(matches bulk)" "0 3000"
+sq match del source-file "$TMP/prefixes"
+is "del for all" "$(matches bulk)" 0

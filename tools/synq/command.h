@@ -13,6 +13,7 @@
 #define FLAG_JSON	0x1
 #define FLAG_CHECK	0x2
 #define FLAG_PRINT	0x4
+#define FLAG_CONFIRM	0x8
 
 /* whole.c: the configuration as a whole */
 int command_apply(struct words *words, unsigned int flags);
@@ -21,6 +22,10 @@ int command_save(struct words *words, unsigned int flags);
 int command_flush(struct words *words, unsigned int flags);
 int command_on(struct words *words, unsigned int flags);
 int command_off(struct words *words, unsigned int flags);
+int command_confirm(struct words *words, unsigned int flags);
+
+/* monitor.c */
+int command_monitor(struct words *words, unsigned int flags);
 
 /* change.c: one edit */
 int command_change(struct words *words);

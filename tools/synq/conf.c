@@ -232,7 +232,7 @@ static int edit_match(struct conf *conf, const struct edit *edit)
 		break;
 	}
 	match->class = class - conf->class;
-	match->line = edit->origin.line;
+	match->line = edit->from ? edit->from : edit->origin.line;
 	class->matches++;
 	return DONE;
 }

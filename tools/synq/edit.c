@@ -1,457 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The grammar: from the words of a line or a command to one edit.
+ * From the words of a line or a command to one edit, by the tables of grammar.c.
  *
- * Tables name every word of the language, those included that have no meaning
- * yet: they are refused by name, never accepted and ignored.  What one line
- * can tell by itself is checked here; whether it fits the rest of the
+ * What one line can tell by itself is checked here; whether it fits the rest of the
  * configuration is the business of conf.c, and in the end of the kernel.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "edit.h"
-
-/**
- * struct option - a word that may follow "class add NAME" and the like
- * @name: the word
- * @bit: GIVEN_*; 0 if the word has no meaning yet
- * @value: what follows, for messages; NULL: nothing need follow
- * @parse: reads the value @text into the edit
- */
-struct option {
-	const char *name;
-	unsigned int bit;
-	const char *value;
-	int (*parse)(struct edit *edit, const char *text);
-};
-
-/**
- * struct verbs - what an object's verb takes
- * @may: GIVEN_* that may be written
- * @must: GIVEN_* that have to be
- * @name: a name stands behind the verb
- */
-struct verbs {
-	unsigned int may;
-	unsigned int must;
-	bool name;
-};
+#include "grammar.h"
 
 /* Room for the names of all options of an object. */
 #define LIST_ROOM	256
 
 static const char * const verb_names[VERB_NUMBER] = { "add", "set", "del" };
-static const char * const excess_names[] = {
-	[SYNQ_EXCESS_DROP] = "drop",
-	[SYNQ_EXCESS_PASS] = "pass",
-	[SYNQ_EXCESS_RESET] = "reset",
-	[SYNQ_EXCESS_COOKIE] = "cookie",
-};
-
-static const char * const cookies_names[] = {
-	[SYNQ_COOKIES_INHERIT] = "none",
-	[SYNQ_COOKIES_AUTO] = "auto",
-	[SYNQ_COOKIES_ALWAYS] = "always",
-	[SYNQ_COOKIES_NEVER] = "never",
-};
-
-static const char * const order_names[] = {
-	[SYNQ_ORDER_STRICT] = "strict",
-	[SYNQ_ORDER_FIFO] = "fifo",
-	[SYNQ_ORDER_WEIGHTED] = "weighted",
-};
-
-static bool taken_away(struct edit *edit, const char *text, int *error)
-{
-	if (strcmp(text, "none"))
-		return false;
-	*error = DONE;
-	if (edit->verb != VERB_SET)
-		*error = refuse(&edit->origin, text,
-				"takes something away, so it is for %s set only",
-				edit->object == OBJECT_CLASS ? "class" :
-							       "listener");
-	return true;
-}
-
-static int parse_priority(struct edit *edit, const char *text)
-{
-	return value_range(&edit->origin, text, "priority", 0,
-			   SYNQ_PRIORITY_MAX, &edit->class.priority);
-}
-
-/* The value is optional: "default" or "default none". */
-static int parse_default(struct edit *edit, const char *text)
-{
-	int error = DONE;
-
-	edit->class.is_default = true;
-	if (text && taken_away(edit, text, &error))
-		edit->class.is_default = false;
-	return error;
-}
-
-static int parse_mark(struct edit *edit, const char *text)
-{
-	int error;
-
-	edit->class.mark = 0;
-	if (taken_away(edit, text, &error))
-		return error;
-	error = value_bits(&edit->origin, text, "mark", &edit->class.mark);
-	if (!error && !edit->class.mark)
-		error = refuse(&edit->origin, text,
-			       "mark 0 means \"not marked\", no class can have it");
-	return error;
-}
-
-static int parse_reserve(struct edit *edit, const char *text)
-{
-	return value_percent(&edit->origin, text,
-			     "reserve is a share of the backlog", 0,
-			     SYNQ_RESERVE_MAX, &edit->class.reserve);
-}
-
-static int parse_cap(struct edit *edit, const char *text)
-{
-	int error;
-
-	edit->class.cap = 0;
-	if (taken_away(edit, text, &error))
-		return error;
-	return value_percent(&edit->origin, text,
-			     "cap is a share of the backlog", 1, SYNQ_CAP_MAX,
-			     &edit->class.cap);
-}
-
-/* Here "none" is a value like any other: the default of most classes is one. */
-static int parse_max_wait(struct edit *edit, const char *text)
-{
-	if (!strcmp(text, "none")) {
-		edit->class.max_wait = SYNQ_MAX_WAIT_NONE;
-		return DONE;
-	}
-	return value_time(&edit->origin, text, "max-wait", SYNQ_MAX_WAIT_MAX,
-			  &edit->class.max_wait);
-}
-
-static int parse_min_share(struct edit *edit, const char *text)
-{
-	int error;
-
-	edit->class.min_share = 0;
-	if (taken_away(edit, text, &error))
-		return error;
-	return value_percent(&edit->origin, text,
-			     "min-share is a share of what is accepted", 1,
-			     SYNQ_MIN_SHARE_MAX, &edit->class.min_share);
-}
-
-static int parse_weight(struct edit *edit, const char *text)
-{
-	return value_range(&edit->origin, text, "weight", 1, SYNQ_WEIGHT_MAX,
-			   &edit->class.weight);
-}
-
-static int parse_rate(struct edit *edit, const char *text)
-{
-	int error;
-
-	edit->class.rate = 0;
-	if (taken_away(edit, text, &error))
-		return error;
-	return value_rate(&edit->origin, text, "rate", SYNQ_RATE_MAX,
-			  &edit->class.rate);
-}
-
-static int parse_burst(struct edit *edit, const char *text)
-{
-	return value_range(&edit->origin, text, "burst", 1, SYNQ_BURST_MAX,
-			   &edit->class.burst);
-}
-
-static int parse_source_rate(struct edit *edit, const char *text)
-{
-	int error;
-
-	edit->class.source_rate = 0;
-	if (taken_away(edit, text, &error))
-		return error;
-	return value_rate(&edit->origin, text, "source-rate",
-			  SYNQ_SOURCE_RATE_MAX, &edit->class.source_rate);
-}
-
-static int parse_source_burst(struct edit *edit, const char *text)
-{
-	return value_range(&edit->origin, text, "source-burst", 1,
-			   SYNQ_BURST_MAX, &edit->class.source_burst);
-}
-
-static int parse_source_len(struct edit *edit, const char *text)
-{
-	return value_lengths(&edit->origin, text, "source-len",
-			     edit->class.source_len);
-}
-
-static int parse_excess(struct edit *edit, const char *text)
-{
-	unsigned int i;
-
-	for (i = 0; i < sizeof(excess_names) / sizeof(*excess_names); i++) {
-		if (!strcmp(text, excess_names[i])) {
-			edit->class.excess = i;
-			return DONE;
-		}
-	}
-	return refuse(&edit->origin, text,
-		      "excess is drop, pass, reset or cookie");
-}
-
-/* Of a class or a listener: the others do not look at it. */
-static int parse_cookies(struct edit *edit, const char *text)
-{
-	unsigned int i;
-	int error;
-
-	edit->class.cookies = SYNQ_COOKIES_INHERIT;
-	edit->listener.cookies = SYNQ_COOKIES_INHERIT;
-	if (taken_away(edit, text, &error))
-		return error;
-	for (i = SYNQ_COOKIES_AUTO;
-	     i < sizeof(cookies_names) / sizeof(*cookies_names); i++) {
-		if (!strcmp(text, cookies_names[i])) {
-			edit->class.cookies = i;
-			edit->listener.cookies = i;
-			return DONE;
-		}
-	}
-	return refuse(&edit->origin, text, "cookies is auto, always or never");
-}
-
-static int parse_source(struct edit *edit, const char *text)
-{
-	return value_prefix(&edit->origin, text, &edit->source);
-}
-
-static int parse_name(struct edit *edit, const char *text)
-{
-	if (value_name(&edit->origin, text))
-		return REFUSED;
-	memcpy(edit->class.name, text, strlen(text) + 1);
-	return DONE;
-}
-
-static int parse_port(struct edit *edit, const char *text)
-{
-	return value_range(&edit->origin, text, "port", 1, 65535,
-			   &edit->listener.port);
-}
-
-static int parse_order(struct edit *edit, const char *text)
-{
-	unsigned int i;
-
-	for (i = 0; i < sizeof(order_names) / sizeof(*order_names); i++) {
-		if (!strcmp(text, order_names[i])) {
-			edit->listener.order = i;
-			return DONE;
-		}
-	}
-	return refuse(&edit->origin, text,
-		      "order is strict, weighted or fifo");
-}
-
-static int parse_switch(struct edit *edit, const char *text, const char *what,
-			bool *on)
-{
-	*on = !strcmp(text, "on");
-	if (!*on && strcmp(text, "off"))
-		return refuse(&edit->origin, text, "%s is on or off", what);
-	return DONE;
-}
-
-static int parse_app_order(struct edit *edit, const char *text)
-{
-	return parse_switch(edit, text, "app-order",
-			    &edit->listener.app_order);
-}
-
-static int parse_app_cookies(struct edit *edit, const char *text)
-{
-	return parse_switch(edit, text, "app-cookies",
-			    &edit->listener.app_cookies);
-}
-
-static int parse_synack_retries(struct edit *edit, const char *text)
-{
-	int error;
-
-	edit->listener.synack_retries = 0;
-	if (taken_away(edit, text, &error))
-		return error;
-	return value_range(&edit->origin, text, "synack-retries", 1,
-			   SYNQ_SYNACK_RETRIES_MAX,
-			   &edit->listener.synack_retries);
-}
-
-/* Of a class, a listener, or all: the others do not look at it. */
-static int parse_enforce(struct edit *edit, const char *text)
-{
-	bool enforce;
-
-	if (parse_switch(edit, text, "enforce", &enforce))
-		return REFUSED;
-	edit->observe = !enforce;
-	edit->class.observe = !enforce;
-	edit->listener.observe = !enforce;
-	return DONE;
-}
-
-static int parse_mask(struct edit *edit, const char *text)
-{
-	__u32 mask;
-
-	if (value_bits(&edit->origin, text, "mask", &edit->mask))
-		return REFUSED;
-	mask = edit->mask;
-	/* Adding the lowest bit carries through a run of bits and out of it. */
-	if (mask & (mask + (mask & -mask)))
-		return refuse(&edit->origin, text,
-			      "the bits of the mask are not in one piece");
-	return DONE;
-}
-
-static const struct option class_options[] = {
-	{ "priority", GIVEN_PRIORITY, "0..15", parse_priority },
-	{ "default", GIVEN_DEFAULT, NULL, parse_default },
-	{ "mark", GIVEN_MARK, "N", parse_mark },
-	{ "weight", GIVEN_WEIGHT, "1..1000", parse_weight },
-	{ "reserve", GIVEN_RESERVE, "N%", parse_reserve },
-	{ "cap", GIVEN_CAP, "N%", parse_cap },
-	{ "max-wait", GIVEN_MAX_WAIT, "TIME or none", parse_max_wait },
-	{ "min-share", GIVEN_MIN_SHARE, "N%", parse_min_share },
-	{ "rate", GIVEN_RATE, "N/second", parse_rate },
-	{ "burst", GIVEN_BURST, "N", parse_burst },
-	{ "source-rate", GIVEN_SOURCE_RATE, "N/second", parse_source_rate },
-	{ "source-burst", GIVEN_SOURCE_BURST, "N", parse_source_burst },
-	{ "source-len", GIVEN_SOURCE_LEN, "V4,V6", parse_source_len },
-	{ "excess", GIVEN_EXCESS, "drop, pass, reset or cookie",
-	  parse_excess },
-	{ "cookies", GIVEN_COOKIES, "auto, always or never", parse_cookies },
-	{ "enforce", GIVEN_ENFORCE, "on or off", parse_enforce },
-	{ }
-};
-
-static const struct option match_options[] = {
-	{ "source", GIVEN_SOURCE, "PREFIX", parse_source },
-	{ "class", GIVEN_CLASS, "NAME", parse_name },
-	{ .name = "source-file" },
-	{ .name = "to" },
-	{ .name = "port" },
-	{ }
-};
-
-static const struct option listener_options[] = {
-	{ "port", GIVEN_PORT, "N", parse_port },
-	{ "order", GIVEN_ORDER, "strict, weighted or fifo", parse_order },
-	{ "app-order", GIVEN_APP_ORDER, "on or off", parse_app_order },
-	{ "enforce", GIVEN_ENFORCE, "on or off", parse_enforce },
-	{ .name = "address" },
-	{ "synack-retries", GIVEN_SYNACK_RETRIES, "N",
-	  parse_synack_retries },
-	{ "cookies", GIVEN_COOKIES, "auto, always or never", parse_cookies },
-	{ "app-cookies", GIVEN_APP_COOKIES, "on or off", parse_app_cookies },
-	{ }
-};
-
-static const struct option mark_options[] = {
-	{ "mask", GIVEN_MASK, "M", parse_mask },
-	{ }
-};
-
-static const struct option set_options[] = {
-	{ "enforce", GIVEN_ENFORCE, "on or off", parse_enforce },
-	{ }
-};
-
-#define CLASS_GIVEN	(GIVEN_PRIORITY | GIVEN_DEFAULT | GIVEN_MARK |	\
-			 GIVEN_WEIGHT | GIVEN_RESERVE | GIVEN_CAP |	\
-			 GIVEN_MAX_WAIT | GIVEN_MIN_SHARE | GIVEN_RATE |	\
-			 GIVEN_BURST | GIVEN_SOURCE_RATE |		\
-			 GIVEN_SOURCE_BURST | GIVEN_SOURCE_LEN |	\
-			 GIVEN_EXCESS | GIVEN_COOKIES | GIVEN_ENFORCE)
-#define LISTENER_GIVEN	(GIVEN_PORT | GIVEN_ORDER | GIVEN_APP_ORDER |	\
-			 GIVEN_ENFORCE | GIVEN_SYNACK_RETRIES |		\
-			 GIVEN_COOKIES | GIVEN_APP_COOKIES)
-
-static const struct {
-	const char *name;
-	const struct option *options;
-	struct verbs verbs[VERB_NUMBER];
-} objects[] = {
-	[OBJECT_CLASS] = { "class", class_options, {
-		{ CLASS_GIVEN, GIVEN_PRIORITY, .name = true },
-		{ CLASS_GIVEN, 0, .name = true },
-		{ 0, 0, .name = true },
-	} },
-	[OBJECT_MATCH] = { "match", match_options, {
-		{ GIVEN_SOURCE | GIVEN_CLASS, GIVEN_SOURCE | GIVEN_CLASS },
-		{ GIVEN_SOURCE | GIVEN_CLASS, GIVEN_SOURCE | GIVEN_CLASS },
-		{ GIVEN_SOURCE, GIVEN_SOURCE },
-	} },
-	[OBJECT_LISTENER] = { "listener", listener_options, {
-		{ LISTENER_GIVEN, GIVEN_PORT },
-		{ LISTENER_GIVEN, GIVEN_PORT },
-		{ GIVEN_PORT, GIVEN_PORT },
-	} },
-	[OBJECT_MARK] = { "mark", mark_options, {
-		{ GIVEN_MASK, GIVEN_MASK },
-		{ GIVEN_MASK, GIVEN_MASK },
-		{ 0, 0 },
-	} },
-	[OBJECT_SET] = { "set", set_options, {
-		[VERB_SET] = { GIVEN_ENFORCE, GIVEN_ENFORCE },
-	} },
-};
-
-#define OBJECTS	(sizeof(objects) / sizeof(*objects))
-
-/**
- * excess_name() - the word for an excess action
- * @excess: enum synq_excess, or a value from a newer kernel module
- *
- * Return: the word.
- */
-const char *excess_name(unsigned int excess)
-{
-	return excess < sizeof(excess_names) / sizeof(*excess_names) ?
-	       excess_names[excess] : "unknown";
-}
-
-/**
- * cookies_name() - the word for a policy on cookies
- * @cookies: enum synq_cookies, or a value from a newer kernel module
- *
- * Return: the word.
- */
-const char *cookies_name(unsigned int cookies)
-{
-	return cookies < sizeof(cookies_names) / sizeof(*cookies_names) ?
-	       cookies_names[cookies] : "unknown";
-}
-
-/**
- * order_name() - the word for the order of an accept queue
- * @order: enum synq_order, or a value from a newer kernel module
- *
- * Return: the word.
- */
-const char *order_name(unsigned int order)
-{
-	return order < sizeof(order_names) / sizeof(*order_names) ?
-	       order_names[order] : "unknown";
-}
 
 /**
  * edit_parse_object() - does a word name an object of the configuration?
@@ -465,7 +27,7 @@ bool edit_parse_object(const char *word, enum object *object)
 	unsigned int i;
 
 	for (i = 0; i < OBJECTS; i++) {
-		if (!strcmp(word, objects[i].name)) {
+		if (!strcmp(word, grammar[i].name)) {
 			*object = i;
 			return true;
 		}
@@ -509,23 +71,23 @@ static const char *list_options(const struct option *options,
 
 static int refuse_word(const struct edit *edit, const char *word)
 {
-	const struct verbs *verb = &objects[edit->object].verbs[edit->verb];
+	const struct verbs *verb = &grammar[edit->object].verbs[edit->verb];
 	char list[LIST_ROOM];
 
 	if (!verb->may)
 		return refuse(&edit->origin, word, "too much for %s %s",
-			      objects[edit->object].name,
+			      grammar[edit->object].name,
 			      verb_names[edit->verb]);
 	return refuse(&edit->origin, word, "not a %s option (%s)",
-		      objects[edit->object].name,
-		      list_options(objects[edit->object].options, verb->may,
+		      grammar[edit->object].name,
+		      list_options(grammar[edit->object].options, verb->may,
 				   list, sizeof(list)));
 }
 
 static int parse_option(struct words *words, struct edit *edit)
 {
-	const struct verbs *verb = &objects[edit->object].verbs[edit->verb];
-	const struct option *option = objects[edit->object].options;
+	const struct verbs *verb = &grammar[edit->object].verbs[edit->verb];
+	const struct option *option = grammar[edit->object].options;
 	const char *word = words_next(words);
 	const char *value;
 
@@ -537,7 +99,7 @@ static int parse_option(struct words *words, struct edit *edit)
 		return refuse(&edit->origin, word, "not supported yet");
 	if (!(option->bit & verb->may))
 		return refuse(&edit->origin, word, "not for %s %s",
-			      objects[edit->object].name,
+			      grammar[edit->object].name,
 			      verb_names[edit->verb]);
 	if (option->bit & edit->given)
 		return refuse(&edit->origin, word, "given twice");
@@ -564,8 +126,8 @@ static const char *heading(const struct edit *edit, char *text, size_t room)
 	bool name = edit->object == OBJECT_CLASS && *edit->class.name;
 
 	if (edit->object == OBJECT_SET)
-		return objects[edit->object].name;
-	snprintf(text, room, "%s %s%s%s", objects[edit->object].name,
+		return grammar[edit->object].name;
+	snprintf(text, room, "%s %s%s%s", grammar[edit->object].name,
 		 verb_names[edit->verb], name ? " " : "",
 		 name ? edit->class.name : "");
 	return text;
@@ -573,8 +135,8 @@ static const char *heading(const struct edit *edit, char *text, size_t room)
 
 static int check_given(const struct edit *edit)
 {
-	const struct verbs *verb = &objects[edit->object].verbs[edit->verb];
-	const struct option *option = objects[edit->object].options;
+	const struct verbs *verb = &grammar[edit->object].verbs[edit->verb];
+	const struct option *option = grammar[edit->object].options;
 	unsigned int may;
 	char text[64];
 	char list[LIST_ROOM];
@@ -589,7 +151,7 @@ static int check_given(const struct edit *edit)
 	if (edit->verb == VERB_SET && may && !(edit->given & may))
 		return refuse(&edit->origin, heading(edit, text, sizeof(text)),
 			      "nothing to set (%s)",
-			      list_options(objects[edit->object].options, may,
+			      list_options(grammar[edit->object].options, may,
 					   list, sizeof(list)));
 	return DONE;
 }
@@ -602,7 +164,7 @@ static int parse_class_name(struct words *words, struct edit *edit)
 	if (!word)
 		return refuse(&edit->origin, heading(edit, text, sizeof(text)),
 			      "the name of the class is missing");
-	if (parse_name(edit, word))
+	if (grammar_name(edit, word))
 		return REFUSED;
 	if (!strcmp(word, "local") || !strcmp(word, "default"))
 		return refuse(&edit->origin, word,
@@ -613,7 +175,7 @@ static int parse_class_name(struct words *words, struct edit *edit)
 /* "mark mask M" has no verb: it is "mark set mask M"; and "set" is one. */
 static int parse_verb(struct words *words, struct edit *edit)
 {
-	const char *name = objects[edit->object].name;
+	const char *name = grammar[edit->object].name;
 	const char *word = words_peek(words);
 	unsigned int i;
 
@@ -663,7 +225,7 @@ int edit_parse(struct words *words, struct edit *edit)
 	}
 	if (parse_verb(words, edit))
 		return REFUSED;
-	if (objects[edit->object].verbs[edit->verb].name &&
+	if (grammar[edit->object].verbs[edit->verb].name &&
 	    parse_class_name(words, edit))
 		return REFUSED;
 	while (words_peek(words)) {

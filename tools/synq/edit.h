@@ -16,6 +16,8 @@ enum object {
 	OBJECT_SET,
 };
 
+#define OBJECTS		(OBJECT_SET + 1)
+
 enum verb {
 	VERB_ADD,
 	VERB_SET,
@@ -124,6 +126,8 @@ struct listener_spec {
  * @given: GIVEN_* of the options that were written
  * @class: OBJECT_CLASS: the class; OBJECT_MATCH: only the name is used
  * @source: OBJECT_MATCH
+ * @sources: OBJECT_MATCH: a file of prefixes instead of @source, or NULL
+ * @from: line of the configuration that named the file of @origin; 0: it is that
  * @listener: OBJECT_LISTENER
  * @mask: OBJECT_MARK; 0: none
  * @observe: OBJECT_SET: "enforce off"
@@ -135,6 +139,8 @@ struct edit {
 	unsigned int given;
 	struct class_spec class;
 	struct prefix source;
+	const char *sources;
+	unsigned int from;
 	struct listener_spec listener;
 	__u32 mask;
 	bool observe;
@@ -146,12 +152,14 @@ struct edit {
  * @word: the words
  * @number: how many there are
  * @next: the next to be read
+ * @confirm: the value of the option --confirm, or NULL
  */
 struct words {
 	struct origin origin;
 	char **word;
 	unsigned int number;
 	unsigned int next;
+	const char *confirm;
 };
 
 static inline const char *words_peek(const struct words *words)
@@ -169,6 +177,8 @@ bool edit_parse_object(const char *word, enum object *object);
 int edit_parse(struct words *words, struct edit *edit);
 int edit_refuse_end(const struct words *words, const char *command);
 const char *edit_value(const struct edit *edit, char *text);
+
+/* grammar.c */
 const char *excess_name(unsigned int excess);
 const char *cookies_name(unsigned int cookies);
 const char *order_name(unsigned int order);

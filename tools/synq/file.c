@@ -1,77 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads a configuration file: lines of edits, comments and blank lines.
+ * Reads a configuration file: each line is an edit.
  *
- * Needs neither privilege nor kernel module.  The first error ends it.
+ * Needs neither privilege nor kernel module.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "conf.h"
+#include "lines.h"
+#include "prefixes.h"
 
-/* More than any line of the language has, with every option given. */
-#define WORDS_MAX	32
-
-/* Cuts a line at blanks, up to a comment; returns more than @max if too long. */
-static unsigned int split(char *line, char **word, unsigned int max)
+static int take_prefix(const struct edit *edit, void *conf)
 {
-	unsigned int number = 0;
-
-	for (;;) {
-		line += strspn(line, " \t\r\n");
-		if (!*line || *line == '#')
-			return number;
-		if (number == max)
-			return max + 1;
-		word[number++] = line;
-		line += strcspn(line, " \t\r\n");
-		if (*line)
-			*line++ = '\0';
-	}
+	return conf_edit(conf, edit);
 }
 
-static int read_line(struct conf *conf, unsigned int number, char *line,
-		     size_t length)
+static int take_edit_line(struct words *words, void *conf)
 {
-	struct words words = { .origin = { conf->file, number } };
-	char *word[WORDS_MAX];
 	struct edit edit;
 
-	if (strlen(line) != length)
-		return refuse(&words.origin, NULL,
-			      "a NUL byte: not a text file");
-	words.word = word;
-	words.number = split(line, word, WORDS_MAX);
-	if (!words.number)
-		return DONE;
-	if (words.number > WORDS_MAX)
-		return refuse(&words.origin, word[0], "too many words");
-	if (edit_parse(&words, &edit))
+	if (edit_parse(words, &edit))
 		return REFUSED;
-	return conf_edit(conf, &edit);
-}
-
-static int read_lines(struct conf *conf, FILE *file)
-{
-	unsigned int number = 0;
-	char *line = NULL;
-	size_t room = 0;
-	int error = DONE;
-	ssize_t length;
-
-	errno = 0;
-	while (!error) {
-		length = getline(&line, &room, file);
-		if (length < 0)
-			break;
-		error = read_line(conf, ++number, line, length);
-	}
-	if (!error && ferror(file))
-		error = refuse(NULL, conf->file, "%s", strerror(errno));
-	free(line);
-	return error;
+	return edit.sources ? prefixes_read(&edit, take_prefix, conf) :
+			      conf_edit(conf, &edit);
 }
 
 /**
@@ -83,19 +34,11 @@ static int read_lines(struct conf *conf, FILE *file)
  */
 int conf_read(struct conf *conf, const char *name)
 {
-	FILE *file = stdin;
+	bool is_stdin = !strcmp(name, "-");
 	int error;
 
-	if (strcmp(name, "-")) {
-		conf_init(conf, name);
-		file = fopen(name, "re");
-		if (!file)
-			return refuse(NULL, name, "%s", strerror(errno));
-	} else {
-		conf_init(conf, "<stdin>");
-	}
-	error = read_lines(conf, file);
-	if (file != stdin)
-		fclose(file);
+	conf_init(conf, is_stdin ? "<stdin>" : name);
+	error = lines_read(is_stdin ? NULL : name, conf->file, NULL,
+			   take_edit_line, conf);
 	return error ? error : conf_check(conf);
 }

@@ -18,8 +18,8 @@
 
 static const char help[] =
 "usage: synq COMMAND\n"
-"  apply [--check [--print]] FILE     replace the whole configuration, or only\n"
-"                                     check FILE; - is standard input\n"
+"  apply [--check [--print] | --confirm TIME] FILE    replace the configuration,\n"
+"      or only check FILE, or go back unless \"confirm\" comes in time; - is stdin\n"
 "  diff FILE                          what apply would change\n"
 "  save                               print the configuration\n"
 "  class|match|listener|mark|set show [-j] [NAME...]\n"
@@ -28,7 +28,7 @@ static const char help[] =
 "      max-wait TIME|none  min-share N%  rate N/second  burst N\n"
 "      source-rate N/second  source-burst N  source-len V4,V6\n"
 "      excess drop|pass|reset|cookie  cookies auto|always|never  enforce on|off\n"
-"  match add|set source PREFIX class NAME       match del source PREFIX\n"
+"  match add|set source PREFIX|source-file FILE class NAME   match del source ...\n"
 "  listener add|set port N OPTION...            listener del port N\n"
 "      order strict|weighted|fifo  app-order on|off  enforce on|off\n"
 "      synack-retries 1..127  cookies auto|always|never  app-cookies on|off\n"
@@ -37,7 +37,7 @@ static const char help[] =
 "  why [-j] ADDRESS                   its class, and why it was refused lately\n"
 "  stats [-j] [class NAME] [listener PORT]    stats sources [class NAME] [top N]\n"
 "  off, on                            leave all to the stock kernel; resume\n"
-"  flush                              remove the configuration\n"
+"  flush, monitor [-j]                remove the configuration; say its changes\n"
 "A line of FILE is a command of class, match, listener, mark or set; # begins\n"
 "a comment. Exit status: 0 done, 1 input refused and nothing changed, 2 kernel\n"
 "module not reachable, 3 diff found differences. See synq(8).\n";
@@ -67,7 +67,8 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{ "apply", command_apply, FLAG_CHECK | FLAG_PRINT },
+	{ "apply", command_apply, FLAG_CHECK | FLAG_PRINT | FLAG_CONFIRM },
+	{ "confirm", command_confirm, 0 },
 	{ "diff", command_diff, 0 },
 	{ "save", command_save, 0 },
 	{ "flush", command_flush, 0 },
@@ -76,10 +77,9 @@ static const struct command commands[] = {
 	{ "classify", command_classify, FLAG_JSON },
 	{ "why", command_why, FLAG_JSON },
 	{ "stats", command_stats, FLAG_JSON },
+	{ "monitor", command_monitor, FLAG_JSON },
 	{ "help", command_help, 0 },
 	{ .name = "service" },
-	{ .name = "confirm" },
-	{ .name = "monitor" },
 	{ .name = "top" },
 	{ .name = "doctor" },
 	{ .name = "export" },
@@ -95,7 +95,7 @@ static const struct command options[] = {
 	{ "--help", command_help, 0 },
 	{ "-V", command_version, 0 },
 	{ "--version", command_version, 0 },
-	{ .name = "--confirm" },
+	{ "--confirm", NULL, FLAG_CONFIRM },
 	{ }
 };
 
@@ -157,11 +157,13 @@ static int run(struct words *words, unsigned int flags)
 		return REFUSED;
 	if ((flags & FLAG_PRINT) && !(flags & FLAG_CHECK))
 		return refuse(NULL, "--print", "only with --check");
+	if ((flags & FLAG_CONFIRM) && (flags & FLAG_CHECK))
+		return refuse(NULL, "--confirm", "not with --check");
 	words_next(words);
 	return command->run(words, flags);
 }
 
-/* Takes the options out of the words. */
+/* Takes the options out of the words, and with --confirm its value. */
 static int parse_options(struct words *words, unsigned int *flags,
 			 const struct command **instead)
 {
@@ -185,11 +187,14 @@ static int parse_options(struct words *words, unsigned int *flags,
 		if (!option)
 			return refuse(NULL, word,
 				      "not an option (synq help lists them)");
-		if (!option->run && !option->flags)
-			return refuse(NULL, word, "not supported yet");
 		if (option->run)
 			*instead = option;
 		*flags |= option->flags;
+		if (option->flags != FLAG_CONFIRM)
+			continue;
+		if (i + 1 == words->number)
+			return refuse(NULL, word, "its value is missing (TIME)");
+		words->confirm = words->word[++i];
 	}
 	words->number = number;
 	return DONE;

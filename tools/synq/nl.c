@@ -366,6 +366,102 @@ int nl_dump(struct nl *nl, __u8 command, unsigned int max, nl_answer *answer,
 		       answer, arg, interrupted);
 }
 
+struct group {
+	const char *name;
+	__u32 id;
+};
+
+static int take_group_attribute(const struct nlattr *attr, void *arg)
+{
+	const struct nlattr **of = arg;
+
+	if (mnl_attr_get_type(attr) <= CTRL_ATTR_MCAST_GRP_MAX)
+		of[mnl_attr_get_type(attr)] = attr;
+	return MNL_CB_OK;
+}
+
+static void take_groups(struct nlattr **attr, void *arg)
+{
+	struct group *group = arg;
+	const struct nlattr *each;
+
+	if (!attr[CTRL_ATTR_MCAST_GROUPS])
+		return;
+	mnl_attr_for_each_nested(each, attr[CTRL_ATTR_MCAST_GROUPS]) {
+		const struct nlattr *of[CTRL_ATTR_MCAST_GRP_MAX + 1] = { NULL };
+
+		mnl_attr_parse_nested(each, take_group_attribute, of);
+		if (of[CTRL_ATTR_MCAST_GRP_NAME] &&
+		    of[CTRL_ATTR_MCAST_GRP_ID] &&
+		    !strcmp(mnl_attr_get_str(of[CTRL_ATTR_MCAST_GRP_NAME]),
+			    group->name))
+			group->id = mnl_attr_get_u32(of[CTRL_ATTR_MCAST_GRP_ID]);
+	}
+}
+
+/**
+ * nl_join() - hear what is told to a multicast group
+ * @nl: the conversation, for this only from now on
+ * @group: its name
+ *
+ * Return: DONE, or REFUSED or UNREACHABLE, reported.
+ */
+int nl_join(struct nl *nl, const char *group)
+{
+	char room[MNL_NLMSG_HDRLEN + GENL_HDRLEN + 64];
+	struct group found = { group, 0 };
+	struct nl_error error;
+	struct nlmsghdr *nlh;
+
+	nlh = nl_request(nl, room, CTRL_CMD_GETFAMILY, 0);
+	nlh->nlmsg_type = GENL_ID_CTRL;
+	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, SYNQ_FAMILY_NAME);
+	if (nl_call(nl, nlh, CTRL_ATTR_MCAST_GROUPS, take_groups, &found,
+		    &error))
+		return UNREACHABLE;
+	if (!error.code && !found.id)
+		error.code = EOPNOTSUPP;
+	if (!error.code &&
+	    mnl_socket_setsockopt(nl->sk, NETLINK_ADD_MEMBERSHIP, &found.id,
+				  sizeof(found.id)))
+		error.code = errno;
+	return error.code ? nl_refuse(NULL, NULL, &error) : DONE;
+}
+
+/**
+ * nl_hear() - hear what is told, until the end of the program
+ * @nl: the conversation, joined
+ * @max: highest attribute of the messages, below 32
+ * @answer: takes each message
+ * @arg: the first argument of @answer
+ * @missed: there was no room for some, ask for the state
+ *
+ * Return: DONE if some were missed; else UNREACHABLE, reported.
+ */
+int nl_hear(struct nl *nl, unsigned int max, nl_answer *answer, void *arg,
+	    bool *missed)
+{
+	const struct nlmsghdr *nlh;
+	ssize_t received;
+	int length;
+
+	for (;;) {
+		received = mnl_socket_recvfrom(nl->sk, nl->buffer, NL_ROOM);
+		*missed = received < 0 && errno == ENOBUFS;
+		if (*missed)
+			return DONE;
+		if (received < 0 && errno == EINTR)
+			continue;
+		if (received <= 0)
+			return no_reply();
+		length = received;
+		for (nlh = (struct nlmsghdr *)nl->buffer;
+		     mnl_nlmsg_ok(nlh, length);
+		     nlh = mnl_nlmsg_next(nlh, &length))
+			take_message(nlh, max, answer, arg);
+	}
+}
+
 /* For errors that come without the kernel's own words. */
 static const char *words_for(int code)
 {

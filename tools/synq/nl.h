@@ -67,6 +67,9 @@ int nl_list(struct nl *nl, struct nlmsghdr *request, unsigned int max,
 	    nl_answer *answer, void *arg, bool *interrupted);
 int nl_dump(struct nl *nl, __u8 command, unsigned int max, nl_answer *answer,
 	    void *arg, bool *interrupted);
+int nl_join(struct nl *nl, const char *group);
+int nl_hear(struct nl *nl, unsigned int max, nl_answer *answer, void *arg,
+	    bool *missed);
 int nl_refuse(const struct origin *origin, const char *value,
 	      const struct nl_error *error);
 

@@ -118,6 +118,7 @@ struct row {
  * @net: counters of the network namespace
  * @sockets: managed now
  * @generation: of the configuration
+ * @confirm_left: seconds until it goes back, or 0
  * @bypass: switched off
  * @observe: "set enforce off"
  */
@@ -130,6 +131,7 @@ struct stats {
 	__u64 net[NET_COUNTERS];
 	__u32 sockets;
 	__u32 generation;
+	__u32 confirm_left;
 	bool bypass;
 	bool observe;
 };
@@ -227,6 +229,7 @@ static void take_net(struct nlattr **attr, void *arg)
 		stats->net[i] = attr_u64(attr, net_counters[i].type);
 	stats->sockets = attr_u32(attr, SYNQ_A_CONF_SOCKETS);
 	stats->generation = attr_u32(attr, SYNQ_A_CONF_GENERATION);
+	stats->confirm_left = attr_u32(attr, SYNQ_A_CONF_CONFIRM_LEFT);
 	stats->bypass = attr_u8(attr, SYNQ_A_CONF_BYPASS);
 	stats->observe = attr[SYNQ_A_CONF_ENFORCE] &&
 			 !attr_u8(attr, SYNQ_A_CONF_ENFORCE);
@@ -358,6 +361,9 @@ static void print_net(const struct stats *stats)
 		puts("synq is off: the stock kernel serves all (synq on)");
 	if (stats->observe)
 		puts("enforce is off: what would be done is only counted (synq set enforce on)");
+	if (stats->confirm_left)
+		printf("on trial for %us (synq confirm keeps it)\n",
+		       stats->confirm_left);
 	printf("sockets managed: %u\n", stats->sockets);
 	for (i = 0; i < NET_COUNTERS; i++)
 		printf("%s: %llu\n", net_counters[i].heading, stats->net[i]);
@@ -370,6 +376,9 @@ static json_t *conf_json(const struct stats *stats)
 
 	json_object_set_new(json, "generation",
 			    json_integer(stats->generation));
+	if (stats->confirm_left)
+		json_object_set_new(json, "confirm_left",
+				    json_integer(stats->confirm_left));
 	json_object_set_new(json, "bypass", json_boolean(stats->bypass));
 	json_object_set_new(json, "enforce", json_boolean(!stats->observe));
 	json_object_set_new(json, "sockets", json_integer(stats->sockets));

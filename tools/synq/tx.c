@@ -217,6 +217,9 @@ int tx_commit(struct tx *tx, int error)
 		nlh = nl_request(tx->nl, tx->buffer, SYNQ_CMD_CONF_COMMIT,
 				 NLM_F_ACK);
 		mnl_attr_put_u32(nlh, SYNQ_A_CONF_CHANGES, tx->changes);
+		if (tx->confirm_within)
+			mnl_attr_put_u32(nlh, SYNQ_A_CONF_CONFIRM_WITHIN,
+					 tx->confirm_within);
 		error = nl_send(tx->nl, nlh, nlh->nlmsg_len);
 		if (!error)
 			error = nl_wait(tx->nl, tx->first, nlh->nlmsg_seq, 0,

@@ -17,6 +17,7 @@
  * @changes: edits so far
  * @buffer: edits not sent yet
  * @used: bytes of them
+ * @confirm_within: seconds of the trial, or 0; to be set behind tx_begin()
  * @error: the first error
  */
 struct tx {
@@ -25,6 +26,7 @@ struct tx {
 	__u32 changes;
 	char *buffer;
 	size_t used;
+	__u32 confirm_within;
 	struct nl_error error;
 };
 

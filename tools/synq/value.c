@@ -138,6 +138,31 @@ int value_time(const struct origin *origin, const char *text,
 }
 
 /**
+ * value_seconds() - a time, in seconds
+ * @origin: where it stands
+ * @text: the word: Ns
+ * @what: name of the option, for the message
+ * @max: longest time; the shortest is 1
+ * @seconds: the time
+ *
+ * Return: DONE or REFUSED.
+ */
+int value_seconds(const struct origin *origin, const char *text,
+		  const char *what, __u32 max, __u32 *seconds)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	if (number(text, digits, seconds) && *seconds && *seconds <= max) {
+		if (!strcmp(text + digits, "s"))
+			return DONE;
+		if (!text[digits])
+			return refuse(origin, text, "the unit is missing: %us",
+				      *seconds);
+	}
+	return refuse(origin, text, "%s is a time, 1s..%us", what, max);
+}
+
+/**
  * value_rate() - SYNs per second
  * @origin: where it stands
  * @text: the word: N/second, N/sec or N/s

@@ -55,6 +55,8 @@ int value_percent(const struct origin *origin, const char *text,
 		  const char *what, __u32 min, __u32 max, __u32 *value);
 int value_time(const struct origin *origin, const char *text,
 	       const char *what, __u32 max, __u32 *ms);
+int value_seconds(const struct origin *origin, const char *text,
+		  const char *what, __u32 max, __u32 *seconds);
 int value_rate(const struct origin *origin, const char *text,
 	       const char *what, __u32 max, __u32 *value);
 int value_lengths(const struct origin *origin, const char *text,

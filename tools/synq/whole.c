@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands on the configuration as a whole: apply, diff, save, flush, on, off.
+ * Commands on the configuration as a whole: apply, confirm, diff, save, flush, on,
+ * off.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -119,7 +120,7 @@ static int get_generation(struct nl *nl, __u32 *generation)
 	return error;
 }
 
-static int apply(struct nl *nl, struct conf *conf)
+static int apply(struct nl *nl, struct conf *conf, __u32 confirm_within)
 {
 	struct plan plan = { .conf = conf };
 	struct edit edit;
@@ -134,6 +135,7 @@ static int apply(struct nl *nl, struct conf *conf)
 	if (error)
 		return error;
 	error = tx_begin(&tx, nl, true, &generation);
+	tx.confirm_within = confirm_within;
 	for (i = 0; !error && !tx.error.code && plan_edit(&plan, i, &edit);
 	     i++)
 		error = tx_edit(&tx, &edit);
@@ -157,32 +159,46 @@ static int read_conf(struct words *words, const char *command,
 	return conf_read(conf, name);
 }
 
+static int read_confirm(const struct words *words, __u32 *seconds)
+{
+	if (!words->confirm)
+		return DONE;
+	return value_seconds(NULL, words->confirm, "--confirm",
+			     SYNQ_CONFIRM_MAX, seconds);
+}
+
 /**
  * command_apply() - replace the whole configuration, or only check a file
  * @words: FILE
- * @flags: FLAG_CHECK, FLAG_PRINT
+ * @flags: FLAG_CHECK, FLAG_PRINT, FLAG_CONFIRM
  *
  * Return: exit status.
  */
 int command_apply(struct words *words, unsigned int flags)
 {
+	__u32 confirm_within = 0;
 	struct nl nl = { 0 };
 	struct conf conf;
 	int error;
 
+	if (read_confirm(words, &confirm_within))
+		return REFUSED;
 	error = read_conf(words, "apply", &conf);
 	if (!error && !(flags & FLAG_CHECK)) {
 		error = conf_check_sysctl(&conf);
 		if (!error)
 			error = nl_open(&nl);
 		if (!error)
-			error = apply(&nl, &conf);
+			error = apply(&nl, &conf, confirm_within);
 		nl_close(&nl);
 	}
 	if (!error) {
 		conf_notes(&conf);
 		if (flags & FLAG_PRINT)
 			conf_print(&conf);
+		if (confirm_within)
+			remark("on trial for %us: synq confirm keeps it",
+			       confirm_within);
 	}
 	conf_clear(&conf);
 	return error;
@@ -270,7 +286,9 @@ int command_flush(struct words *words, unsigned int flags)
 	return error;
 }
 
-static int set_bypass(struct words *words, const char *command, __u8 bypass)
+/* One request, with the attribute that concerns it if there is one. */
+static int ask(struct words *words, const char *command, __u8 request,
+	       const __u8 *bypass)
 {
 	char room[MNL_NLMSG_HDRLEN + GENL_HDRLEN + 64];
 	struct nl_error result = { 0 };
@@ -282,14 +300,27 @@ static int set_bypass(struct words *words, const char *command, __u8 bypass)
 		return REFUSED;
 	error = nl_open(&nl);
 	if (!error) {
-		nlh = nl_request(&nl, room, SYNQ_CMD_BYPASS_SET, 0);
-		mnl_attr_put_u8(nlh, SYNQ_A_CONF_BYPASS, bypass);
+		nlh = nl_request(&nl, room, request, 0);
+		if (bypass)
+			mnl_attr_put_u8(nlh, SYNQ_A_CONF_BYPASS, *bypass);
 		error = nl_call(&nl, nlh, 0, NULL, NULL, &result);
 	}
 	if (!error && result.code)
 		error = nl_refuse(NULL, NULL, &result);
 	nl_close(&nl);
 	return error;
+}
+
+/**
+ * command_confirm() - keep what is on trial
+ * @words: none
+ * @flags: none
+ *
+ * Return: exit status.
+ */
+int command_confirm(struct words *words, unsigned int flags)
+{
+	return ask(words, "confirm", SYNQ_CMD_CONF_CONFIRM, NULL);
 }
 
 /**
@@ -301,7 +332,9 @@ static int set_bypass(struct words *words, const char *command, __u8 bypass)
  */
 int command_on(struct words *words, unsigned int flags)
 {
-	return set_bypass(words, "on", 0);
+	static const __u8 bypass;
+
+	return ask(words, "on", SYNQ_CMD_BYPASS_SET, &bypass);
 }
 
 /**
@@ -313,5 +346,7 @@ int command_on(struct words *words, unsigned int flags)
  */
 int command_off(struct words *words, unsigned int flags)
 {
-	return set_bypass(words, "off", 1);
+	static const __u8 bypass = 1;
+
+	return ask(words, "off", SYNQ_CMD_BYPASS_SET, &bypass);
 }

@@ -35,7 +35,9 @@ _synq_option() {
 	listener/port) [ "$verb" = add ] || _synq_ports ;;
 	mark/mask) ;;
 	class/*) [ "$verb" = del ] || echo "$_synq_class_options" ;;
-	match/*) [ "$verb" = del ] && echo source || echo source class ;;
+	match/source-file) ;;
+	match/*) [ "$verb" = del ] && echo source source-file ||
+		echo source source-file class ;;
 	listener/*) [ "$verb" = del ] && echo port ||
 		echo port order app-order synack-retries cookies app-cookies \
 			enforce ;;
@@ -66,7 +68,8 @@ _synq_words() {
 		esac ;;
 	classify/ | why/) echo '-j' ;;
 	classify/*) [ "$last" = mark ] || echo 'mark' ;;
-	apply/*) echo '--check --print' ;;
+	apply/*) echo '--check --confirm --print' ;;
+	monitor/*) echo '-j' ;;
 	esac
 }
 
@@ -77,7 +80,8 @@ _synq() {
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'apply diff save class match
-			listener mark set classify why stats on off flush help' \
+			listener mark set classify why stats confirm monitor on
+			off flush help' \
 			-- "$current")
 		return
 	fi
@@ -90,6 +94,8 @@ _synq() {
 		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY \
 			< <(compgen -f -- "$current") ;;
 	esac
+	[ "$command/$last" != match/source-file ] ||
+		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 }
 
 complete -o filenames -F _synq synq

@@ -24,7 +24,7 @@ static const char * const words[] = {
 	"class", "match", "listener", "mark", "mask", "add", "set", "del",
 	"show", "priority", "default", "reserve", "rate", "burst",
 	"source-rate", "source-burst", "source-len", "excess",
-	"drop", "pass", "cookie", "source", "port", "order", "strict", "none",
+	"drop", "pass", "cookie", "source", "source-file", "port", "order", "strict", "none",
 	"weight", "cap", "max-wait", "min-share", "enforce", "on", "off",
 	"app-order", "synack-retries", "cookies", "app-cookies", "auto", "never",
 	"fifo", "weighted", "300ms", "2s", "3600s", "1000", "50%",
