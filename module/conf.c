@@ -18,6 +18,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "aggregate.h"
+#include "chunks.h"
 #include "conf.h"
 
 #define RESERVE_FIRST	25	/* per cent, for the first class */
@@ -87,21 +88,6 @@ struct synq_conf *synq_conf_alloc(void)
 	return conf;
 }
 
-static int copy_lpm(struct synq_lpm *to, const struct synq_lpm *from)
-{
-	*to = *from;
-	to->capacity = from->used;
-	to->node = NULL;
-	if (!from->used)
-		return 0;
-	to->node = kvmalloc_array(from->used, sizeof(*to->node),
-				  GFP_KERNEL_ACCOUNT);
-	if (!to->node)
-		return -ENOMEM;
-	memcpy(to->node, from->node, array_size(from->used, sizeof(*to->node)));
-	return 0;
-}
-
 /**
  * synq_conf_copy() - a private copy to be edited
  * @conf: the snapshot, or NULL for an empty one
@@ -120,14 +106,14 @@ struct synq_conf *synq_conf_copy(const struct synq_conf *conf)
 	if (!copy)
 		return NULL;
 	*copy = *conf;
-	copy->lpm[0].node = NULL;
-	copy->lpm[1].node = NULL;
+	synq_lpm_init(&copy->lpm[0], 32);
+	synq_lpm_init(&copy->lpm[1], 128);
 	for (i = 0; i < SYNQ_SLOTS; i++)
 		copy->class[i].aggregates = NULL;
 	for (i = 0; i < copy->n_listeners; i++)
 		synq_port_get(copy->listener[i].port);
-	if (copy_lpm(&copy->lpm[0], &conf->lpm[0]) ||
-	    copy_lpm(&copy->lpm[1], &conf->lpm[1])) {
+	if (synq_chunks_share(&copy->lpm[0], &conf->lpm[0]) ||
+	    synq_chunks_share(&copy->lpm[1], &conf->lpm[1])) {
 		synq_conf_free(copy);
 		return NULL;
 	}
@@ -150,8 +136,8 @@ void synq_conf_free(struct synq_conf *conf)
 		synq_port_put(conf->listener[i].port);
 	for (i = 0; i < SYNQ_SLOTS; i++)
 		synq_aggregate_put(conf->class[i].aggregates);
-	kvfree(conf->lpm[0].node);
-	kvfree(conf->lpm[1].node);
+	synq_chunks_drop(&conf->lpm[0]);
+	synq_chunks_drop(&conf->lpm[1]);
 	kvfree(conf);
 }
 

@@ -9,13 +9,9 @@
  * Process context, under &synq_net.lock.
  */
 #include <linux/ctype.h>
-#include <linux/mm.h>
 #include <linux/netlink.h>
-#include <linux/slab.h>
+#include "chunks.h"
 #include "edit.h"
-
-#define LPM_NODES_MIN	64
-#define LPM_NODES_MAX	(2 * SYNQ_MATCHES_MAX)
 
 static const struct synq_conf *current_conf(struct synq_net *sn)
 {
@@ -243,30 +239,6 @@ int synq_edit_del_class(struct synq_conf *conf, const char *name,
 	return 0;
 }
 
-static int make_room(struct synq_lpm *lpm, struct netlink_ext_ack *extack)
-{
-	struct synq_lpm_node *node;
-	u32 capacity;
-
-	if (synq_lpm_has_room(lpm))
-		return 0;
-	if (lpm->capacity >= LPM_NODES_MAX) {
-		NL_SET_ERR_MSG(extack, "there are too many matches");
-		return -ENOSPC;
-	}
-	capacity = clamp_t(u32, 2 * lpm->capacity, LPM_NODES_MIN,
-			   LPM_NODES_MAX);
-	node = kvmalloc_array(capacity, sizeof(*node), GFP_KERNEL_ACCOUNT);
-	if (!node)
-		return -ENOMEM;
-	if (lpm->used)
-		memcpy(node, lpm->node, array_size(lpm->used, sizeof(*node)));
-	kvfree(lpm->node);
-	lpm->node = node;
-	lpm->capacity = capacity;
-	return 0;
-}
-
 static u32 all_matches(const struct synq_conf *conf)
 {
 	return conf->lpm[0].prefixes + conf->lpm[1].prefixes;
@@ -302,7 +274,7 @@ int synq_edit_put_match(struct synq_conf *conf,
 		NL_SET_ERR_MSG(extack, "there are too many matches");
 		return -ENOSPC;
 	}
-	err = make_room(lpm, extack);
+	err = synq_chunks_own(lpm, prefix->addr, prefix->len, true);
 	if (!err)
 		err = synq_lpm_insert(lpm, prefix->addr, prefix->len,
 				      c->slot + 1, exists);
@@ -325,7 +297,7 @@ int synq_edit_put_match(struct synq_conf *conf,
  * @extack: says why not
  *
  * Context: &synq_net.lock held
- * Return: 0 or -ENOENT
+ * Return: 0, -ENOENT or -ENOMEM
  */
 int synq_edit_del_match(struct synq_conf *conf,
 			const struct synq_prefix *prefix,
@@ -333,11 +305,17 @@ int synq_edit_del_match(struct synq_conf *conf,
 {
 	struct synq_lpm *lpm = &conf->lpm[prefix->is_v6];
 	u16 was = synq_lpm_get(lpm, prefix->addr, prefix->len);
+	int err;
 
-	if (!was || synq_lpm_remove(lpm, prefix->addr, prefix->len)) {
+	if (!was) {
 		NL_SET_ERR_MSG(extack, "there is no match for this prefix");
 		return -ENOENT;
 	}
+	err = synq_chunks_own(lpm, prefix->addr, prefix->len, false);
+	if (!err)
+		err = synq_lpm_remove(lpm, prefix->addr, prefix->len);
+	if (err)
+		return err;
 	conf->class[was - 1].matches--;
 	return 0;
 }

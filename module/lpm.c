@@ -12,12 +12,13 @@
  *    hangs on the side that its next bit names: no path is longer than the
  *    address, hence a bound on the cost of a lookup;
  *  - a node without a value has two children: less than two nodes a prefix;
- *  - every node of the array below @used is either in the trie or free.
+ *  - every node up to @used is either in the trie or free.
  *
  * It does not allocate, lock, or know what a value means.  Readers (softirq)
- * see a trie that nobody changes any more; the control path changes a private
- * copy and publishes it as a whole.  Nodes have numbers and no addresses, so
- * that such a copy is a memcpy(); number 0 is none.
+ * see a trie that nobody changes any more; the control path changes another one
+ * and publishes it as a whole.  Nodes have numbers and no addresses, so that the
+ * two need not differ but in the few nodes that were written, and
+ * synq_lpm_touched() tells beforehand which these are; number 0 is none.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -86,7 +87,7 @@ static unsigned int bit(struct address addr, u8 pos)
 
 static struct synq_lpm_node *at(const struct synq_lpm *lpm, u32 number)
 {
-	return &lpm->node[number - 1];
+	return &lpm->chunk[number / SYNQ_LPM_CHUNK][number % SYNQ_LPM_CHUNK];
 }
 
 static struct address prefix(const struct synq_lpm_node *node)
@@ -121,7 +122,16 @@ static __always_inline bool contains(const struct synq_lpm_node *node,
 
 static u32 available(const struct synq_lpm *lpm)
 {
-	return lpm->capacity - lpm->used + lpm->spare;
+	u32 taken = lpm->used - lpm->used / SYNQ_LPM_CHUNK;
+
+	return lpm->chunks * (SYNQ_LPM_CHUNK - 1) - taken + lpm->spare;
+}
+
+/* The first place of a chunk is not for a node. */
+static u32 number_after(u32 number)
+{
+	number++;
+	return number % SYNQ_LPM_CHUNK ? number : number + 1;
 }
 
 /* Only where available() said so. */
@@ -129,8 +139,10 @@ static u32 take(struct synq_lpm *lpm)
 {
 	u32 number = lpm->free;
 
-	if (!number)
-		return ++lpm->used;
+	if (!number) {
+		lpm->used = number_after(lpm->used);
+		return lpm->used;
+	}
 
 	lpm->free = at(lpm, number)->child[0];
 	lpm->spare--;
@@ -204,7 +216,7 @@ static void prune(struct synq_lpm *lpm, u32 *place)
  * @lpm: trie to initialise; what it held before is forgotten
  * @bits: length of an address, 32 or 128
  *
- * The caller sets @node and @capacity next.  The array needs no initialisation.
+ * The caller sets @chunk and @chunks next.  Nodes need no initialisation.
  *
  * Context: Any.
  */
@@ -238,7 +250,7 @@ bool synq_lpm_has_room(const struct synq_lpm *lpm)
  * Return: 0; after any error the trie is as it was:
  * -EINVAL if the length, the value or a bit after the prefix is not allowed,
  * -EEXIST if the prefix is there and @replace is false,
- * -ENOSPC if the array is full, which synq_lpm_has_room() tells beforehand.
+ * -ENOSPC if the chunks are full, which synq_lpm_has_room() tells beforehand.
  */
 int synq_lpm_insert(struct synq_lpm *lpm, const u8 *key, u8 len, u16 value,
 		    bool replace)
@@ -307,6 +319,43 @@ int synq_lpm_remove(struct synq_lpm *lpm, const u8 *key, u8 len)
 		prune(lpm, up);
 
 	return 0;
+}
+
+/**
+ * synq_lpm_touched() - the nodes that inserting or removing a prefix would write
+ * @lpm: trie
+ * @key: address bits in network order, @lpm->bits of them
+ * @len: prefix length, bits
+ * @number: out: their numbers; 0: none.  Some may not be written, and the last two may
+ *	be beyond the chunks
+ *
+ * A removal writes the node, that above it, which may go as well, and what refers to
+ * this one; an insertion writes one of them, and the one or two nodes that it takes.
+ *
+ * Context: Any; the trie does not change meanwhile.
+ */
+void synq_lpm_touched(const struct synq_lpm *lpm, const u8 *key, u8 len,
+		      u32 number[SYNQ_LPM_TOUCHED])
+{
+	struct address addr = load(key, lpm->bits);
+	const struct synq_lpm_node *node;
+	u32 here = lpm->root, above = 0;
+	u32 next;
+
+	number[0] = 0;
+	while (here) {
+		node = at(lpm, here);
+		if (node->len >= min(len, lpm->bits) || !contains(node, addr))
+			break;
+		number[0] = above;
+		above = here;
+		here = node->child[bit(addr, node->len)];
+	}
+	number[1] = above;
+	number[2] = here;
+	number[3] = lpm->free ?: number_after(lpm->used);
+	next = lpm->free ? at(lpm, lpm->free)->child[0] : 0;
+	number[4] = next ?: number_after(lpm->free ? lpm->used : number[3]);
 }
 
 /**
@@ -396,7 +445,7 @@ u32 synq_lpm_walk(const struct synq_lpm *lpm, u32 cursor,
 		  const struct synq_lpm_node **node)
 {
 	while (cursor < lpm->used) {
-		cursor++;
+		cursor = number_after(cursor);
 		if (at(lpm, cursor)->value) {
 			*node = at(lpm, cursor);
 			return cursor;

@@ -2,14 +2,9 @@
 /*
  * Longest-prefix match over IPv4 or IPv6 addresses.  See lpm.c.
  *
- * A trie is one flat array of nodes that belongs to the caller.  It holds no
- * pointers, so a copy of its first @used nodes, with the struct, is another
- * trie.  To begin, or to grow:
- *
- *	node = kvmalloc_array(capacity, sizeof(*node), GFP_KERNEL);
- *	memcpy(node, lpm->node, lpm->used * sizeof(*node));
- *	lpm->node = node;
- *	lpm->capacity = capacity;
+ * A trie is a number of chunks of nodes that belong to the caller.  Its nodes refer
+ * to each other by number, so that two tries can have chunks in common, and differ in
+ * those that a change has touched: chunks.c.
  *
  * n prefixes never need more than 2n - 1 nodes.
  */
@@ -17,6 +12,17 @@
 #define _SYNQ_LPM_H
 
 #include <linux/types.h>
+
+/*
+ * Places for nodes in a chunk, a power of two: 4 KB.  The first one is not for a node,
+ * but for the owner of the memory, so that a place is found by shift and mask.
+ */
+#ifndef SYNQ_LPM_CHUNK
+#define SYNQ_LPM_CHUNK		128
+#endif
+
+/* Nodes that a change writes at the most. */
+#define SYNQ_LPM_TOUCHED	5
 
 /**
  * struct synq_lpm_node - a prefix, or a place where two subtrees part, or both
@@ -35,20 +41,21 @@ struct synq_lpm_node {
 
 /**
  * struct synq_lpm - a trie
- * @node: array of nodes; the node with number n is @node[n - 1]
- * @capacity: length of @node
- * @used: nodes of @node ever taken; those from here on were never written
+ * @chunk: the node with number n is @chunk[n / SYNQ_LPM_CHUNK][n % SYNQ_LPM_CHUNK];
+ *	no node has a multiple of SYNQ_LPM_CHUNK
+ * @chunks: length of @chunk
+ * @used: highest number ever taken; nodes beyond were never written
  * @free: number of the first node of the free list, 0: empty
  * @spare: length of the free list
  * @root: number of the root, 0: an empty trie
  * @prefixes: prefixes in the trie
  * @bits: address length, 32 or 128
  *
- * Of these the caller writes @node and @capacity, nothing else.
+ * Of these the caller writes @chunk and @chunks, nothing else.
  */
 struct synq_lpm {
-	struct synq_lpm_node *node;
-	u32 capacity;
+	struct synq_lpm_node **chunk;
+	u32 chunks;
 	u32 used;
 	u32 free;
 	u32 spare;
@@ -65,6 +72,8 @@ int synq_lpm_insert(struct synq_lpm *lpm, const u8 *key, u8 len, u16 value,
 int synq_lpm_remove(struct synq_lpm *lpm, const u8 *key, u8 len);
 
 /* lpm.c: read; the trie does not change meanwhile */
+void synq_lpm_touched(const struct synq_lpm *lpm, const u8 *key, u8 len,
+		      u32 number[SYNQ_LPM_TOUCHED]);
 u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len);
 u16 synq_lpm_lookup(const struct synq_lpm *lpm, const u8 *key, u8 *len);
 u32 synq_lpm_walk(const struct synq_lpm *lpm, u32 cursor,

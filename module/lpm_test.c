@@ -4,9 +4,10 @@
  *
  * The slow obvious twin is an unordered list of prefixes, searched from one
  * end to the other.  Random operations go to both; keys come from small
- * universes, so that prefixes nest, meet again and vanish often.  Every array
- * is allocated to the exact length and filled with junk: the address sanitizer
- * sees each access that the trie does not own.
+ * universes, so that prefixes nest, meet again and vanish often.  Chunks are small, of
+ * their own memory and filled with junk: the address sanitizer sees each access that
+ * the trie does not own.  Copies share chunks as in chunks.c, so that a write that
+ * was not foretold shows in another trie.
  */
 #include <linux/errno.h>
 #include <linux/types.h>
@@ -105,47 +106,141 @@ static const struct entry *twin_lookup(const struct twin *twin, const u8 *key)
 
 /* Memory, as a caller handles it. */
 
-static struct synq_lpm_node *allocate(u32 capacity)
+/* In the place that is not for a node. */
+static u32 *refs(struct synq_lpm_node *chunk)
 {
-	struct synq_lpm_node *node = malloc(capacity * sizeof(*node) ?: 1);
-
-	if (!node)
-		abort();
-	memset(node, 0xa5, capacity * sizeof(*node));
-
-	return node;
+	return (u32 *)chunk;
 }
 
-static struct synq_lpm copy(const struct synq_lpm *lpm, u32 capacity)
+static void *allocate(size_t size)
 {
-	struct synq_lpm other = *lpm;
+	void *memory = malloc(size ?: 1);
 
-	other.node = allocate(capacity);
-	other.capacity = capacity;
-	if (lpm->used)
-		memcpy(other.node, lpm->node, lpm->used * sizeof(*other.node));
+	if (!memory)
+		abort();
+	memset(memory, 0xa5, size);
 
-	return other;
+	return memory;
+}
+
+static struct synq_lpm_node *new_chunk(void)
+{
+	struct synq_lpm_node *chunk = allocate(SYNQ_LPM_CHUNK * sizeof(*chunk));
+
+	*refs(chunk) = 1;
+	return chunk;
 }
 
 static void grow(struct synq_lpm *lpm, u32 more)
 {
-	struct synq_lpm old = *lpm;
+	u32 chunks = lpm->chunks + more;
+	struct synq_lpm_node **chunk = allocate(chunks * sizeof(*chunk));
 
-	*lpm = copy(&old, old.capacity + more);
-	free(old.node);
+	if (lpm->chunks)
+		memcpy(chunk, lpm->chunk, lpm->chunks * sizeof(*chunk));
+	free(lpm->chunk);
+	lpm->chunk = chunk;
+	while (lpm->chunks < chunks)
+		lpm->chunk[lpm->chunks++] = new_chunk();
 }
 
-static struct synq_lpm make(u8 bits, u32 capacity)
+static struct synq_lpm share(const struct synq_lpm *lpm)
+{
+	struct synq_lpm other = *lpm;
+	u32 i;
+
+	other.chunk = allocate(lpm->chunks * sizeof(*other.chunk));
+	for (i = 0; i < lpm->chunks; i++) {
+		other.chunk[i] = lpm->chunk[i];
+		++*refs(other.chunk[i]);
+	}
+
+	return other;
+}
+
+static void own_chunk(struct synq_lpm_node **chunk)
+{
+	struct synq_lpm_node *shared = *chunk;
+
+	if (*refs(shared) == 1)
+		return;
+	--*refs(shared);
+	*chunk = new_chunk();
+	memcpy(*chunk + 1, shared + 1,
+	       (SYNQ_LPM_CHUNK - 1) * sizeof(**chunk));
+}
+
+/* What a change is said to write, and nothing else. */
+static void own(struct synq_lpm *lpm, const u8 *key, u8 len)
+{
+	u32 number[SYNQ_LPM_TOUCHED], i;
+
+	synq_lpm_touched(lpm, key, len, number);
+	for (i = 0; i < SYNQ_LPM_TOUCHED; i++)
+		if (number[i] && number[i] / SYNQ_LPM_CHUNK < lpm->chunks)
+			own_chunk(&lpm->chunk[number[i] / SYNQ_LPM_CHUNK]);
+}
+
+static struct synq_lpm copy(const struct synq_lpm *lpm)
+{
+	struct synq_lpm other = share(lpm);
+	u32 i;
+
+	for (i = 0; i < other.chunks; i++)
+		own_chunk(&other.chunk[i]);
+
+	return other;
+}
+
+static void drop(struct synq_lpm *lpm)
+{
+	u32 i;
+
+	for (i = 0; i < lpm->chunks; i++)
+		if (!--*refs(lpm->chunk[i]))
+			free(lpm->chunk[i]);
+	free(lpm->chunk);
+}
+
+static bool is_same(const struct synq_lpm *a, const struct synq_lpm *b)
+{
+	u32 i;
+
+	for (i = 0; i < a->chunks; i++)
+		if (memcmp(a->chunk[i] + 1, b->chunk[i] + 1,
+			   (SYNQ_LPM_CHUNK - 1) * sizeof(**a->chunk)))
+			return false;
+
+	return a->used == b->used && a->free == b->free &&
+	       a->spare == b->spare && a->root == b->root &&
+	       a->prefixes == b->prefixes;
+}
+
+static struct synq_lpm make(u8 bits, u32 nodes)
 {
 	struct synq_lpm lpm;
 
 	memset(&lpm, 0xa5, sizeof(lpm));
 	synq_lpm_init(&lpm, bits);
-	lpm.node = allocate(capacity);
-	lpm.capacity = capacity;
+	grow(&lpm, (nodes + SYNQ_LPM_CHUNK - 2) / (SYNQ_LPM_CHUNK - 1));
 
 	return lpm;
+}
+
+static const struct synq_lpm_node *node_at(const struct synq_lpm *lpm, u32 number)
+{
+	return &lpm->chunk[number / SYNQ_LPM_CHUNK][number % SYNQ_LPM_CHUNK];
+}
+
+/* Nodes ever taken. */
+static u32 taken(const struct synq_lpm *lpm)
+{
+	return lpm->used - lpm->used / SYNQ_LPM_CHUNK;
+}
+
+static u32 room_in(const struct synq_lpm *lpm)
+{
+	return lpm->chunks * (SYNQ_LPM_CHUNK - 1) - taken(lpm) + lpm->spare;
 }
 
 /* The invariants that the top of lpm.c states. */
@@ -157,8 +252,8 @@ static bool check_subtree(const struct synq_lpm *lpm, u32 number, u32 *nodes,
 	u8 rest[16];
 	int side;
 
-	check(number && number <= lpm->used, "%u", number);
-	node = &lpm->node[number - 1];
+	check(number % SYNQ_LPM_CHUNK && number <= lpm->used, "%u", number);
+	node = node_at(lpm, number);
 	++*nodes;
 	*values += !!node->value;
 	check(node->len <= lpm->bits);
@@ -173,7 +268,7 @@ static bool check_subtree(const struct synq_lpm *lpm, u32 number, u32 *nodes,
 		if (!node->child[side])
 			continue;
 		check(node->child[side] <= lpm->used);
-		child = &lpm->node[node->child[side] - 1];
+		child = node_at(lpm, node->child[side]);
 		check(child->len > node->len);
 		check(get_bit(child->key, node->len) == side);
 		memcpy(rest, child->key, 16);
@@ -196,15 +291,15 @@ static bool check_lpm(const struct synq_lpm *lpm)
 	check(values == lpm->prefixes);
 	check(nodes <= 2 * lpm->prefixes, "%u nodes", nodes);
 
-	for (next = lpm->free; next; next = lpm->node[next - 1].child[0]) {
-		check(next <= lpm->used);
-		check(!lpm->node[next - 1].value);
+	for (next = lpm->free; next; next = node_at(lpm, next)->child[0]) {
+		check(next % SYNQ_LPM_CHUNK && next <= lpm->used);
+		check(!node_at(lpm, next)->value);
 		check(++spare <= lpm->spare, "a free list without end");
 	}
 	check(spare == lpm->spare);
-	check(lpm->used <= lpm->capacity);
-	check(lpm->used - lpm->spare == nodes, "%u leaked",
-	      lpm->used - lpm->spare - nodes);
+	check(!lpm->used || lpm->used < lpm->chunks * SYNQ_LPM_CHUNK);
+	check(taken(lpm) - lpm->spare == nodes, "%u leaked",
+	      taken(lpm) - lpm->spare - nodes);
 
 	return true;
 }
@@ -299,11 +394,13 @@ static bool insert(struct synq_lpm *lpm, struct twin *twin, const u8 *key, u8 le
 	int ret;
 
 	if (!old && !synq_lpm_has_room(lpm) && tap_below(2))
-		grow(lpm, 2 + tap_below(3));
+		grow(lpm, 1 + tap_below(2));
+	own(lpm, key, len);
 	ret = synq_lpm_insert(lpm, key, len, value, replace);
 	if (ret == -ENOSPC) {
 		check(!old && !synq_lpm_has_room(lpm));
-		grow(lpm, 2);
+		grow(lpm, 1);
+		own(lpm, key, len);
 		ret = synq_lpm_insert(lpm, key, len, value, replace);
 	}
 	check(ret == (old && !replace ? -EEXIST : 0), "%d", ret);
@@ -324,8 +421,10 @@ static bool withdraw(struct synq_lpm *lpm, struct twin *twin, const u8 *key,
 		     u8 len)
 {
 	struct entry *old = twin_find(twin, key, len);
-	int ret = synq_lpm_remove(lpm, key, len);
+	int ret;
 
+	own(lpm, key, len);
+	ret = synq_lpm_remove(lpm, key, len);
 	check(ret == (old ? 0 : -ENOENT), "%d", ret);
 	if (old)
 		*old = twin->entry[--twin->number];
@@ -393,8 +492,8 @@ static bool run_universe(const struct universe *u, u32 ops)
 		/* a new trie is made from a copy; the old one stays as it is */
 		if (op % 4096 == 0) {
 			old = lpm;
-			lpm = copy(&old, old.capacity);
-			free(old.node);
+			lpm = copy(&old);
+			drop(&old);
 		}
 		check(operate(u, &lpm, &twin, base, op, limit));
 		pick_key(u, base, key);
@@ -412,8 +511,8 @@ static bool run_universe(const struct universe *u, u32 ops)
 	while (twin.number)
 		check(withdraw(&lpm, &twin, entries[0].key, entries[0].len));
 	check(check_lpm(&lpm));
-	check(!lpm.root && lpm.spare == lpm.used && !lpm.prefixes);
-	free(lpm.node);
+	check(!lpm.root && lpm.spare == taken(&lpm) && !lpm.prefixes);
+	drop(&lpm);
 
 	return true;
 }
@@ -478,7 +577,7 @@ static bool test_refused(void)
 		check(synq_lpm_remove(&lpm, key, bits + 1) == -ENOENT);
 		check(synq_lpm_remove(&lpm, key, 15) == -ENOENT);
 		check(check_lpm(&lpm) && lpm.prefixes == 2);
-		free(lpm.node);
+		drop(&lpm);
 	}
 
 	return true;
@@ -515,7 +614,7 @@ static bool test_edges(void)
 				check(check_lookup(&lpm, &twin, key));
 			}
 		}
-		free(lpm.node);
+		drop(&lpm);
 	}
 
 	return true;
@@ -540,7 +639,7 @@ static bool test_nested(void)
 			check(insert(&lpm, &twin, prefix, len));
 		}
 		check(check_lpm(&lpm));
-		check(lpm.used == bits + 1u, "nodes that part nothing");
+		check(taken(&lpm) == bits + 1u, "nodes that part nothing");
 		while (twin.number) {
 			struct entry e = entries[tap_below(twin.number)];
 
@@ -552,13 +651,13 @@ static bool test_nested(void)
 			check(check_lpm(&lpm));
 		}
 		check(!lpm.root);
-		free(lpm.node);
+		drop(&lpm);
 	}
 
 	return true;
 }
 
-/* A full array refuses and changes nothing; a place freed is a place taken. */
+/* Full chunks refuse and nothing changes; a place freed is a place taken. */
 static bool test_full(void)
 {
 	struct synq_lpm lpm, before, larger;
@@ -578,7 +677,7 @@ static bool test_full(void)
 			key[0] &= 0xc3;
 			len = tap_below(10);
 			clear_from(key, len);
-			room = lpm.capacity - lpm.used + lpm.spare;
+			room = room_in(&lpm);
 			check(synq_lpm_has_room(&lpm) == (room >= 2));
 			if (twin.number && !tap_below(4)) {
 				struct entry e = entries[tap_below(twin.number)];
@@ -588,7 +687,7 @@ static bool test_full(void)
 			}
 			if (twin_find(&twin, key, len))
 				continue;
-			before = copy(&lpm, lpm.capacity);
+			before = copy(&lpm);
 			ret = synq_lpm_insert(&lpm, key, len, n + 1, false);
 			if (!ret) {
 				memcpy(entries[twin.number].key, key, 16);
@@ -596,31 +695,26 @@ static bool test_full(void)
 				entries[twin.number++].value = n + 1;
 			} else {
 				check(ret == -ENOSPC && room < 2);
-				check(lpm.used == before.used &&
-				      lpm.free == before.free &&
-				      lpm.spare == before.spare &&
-				      lpm.root == before.root &&
-				      lpm.prefixes == before.prefixes);
-				check(!memcmp(lpm.node, before.node, lpm.used *
-					      sizeof(*lpm.node)));
-				larger = copy(&lpm, lpm.capacity + 2);
+				check(is_same(&lpm, &before));
+				larger = copy(&lpm);
+				grow(&larger, 1);
 				check(!synq_lpm_insert(&larger, key, len, 1,
 						       false));
-				check(larger.used - larger.spare -
-				      (lpm.used - lpm.spare) > room,
+				check(taken(&larger) - larger.spare -
+				      (taken(&lpm) - lpm.spare) > room,
 				      "refused what would have fitted");
-				free(larger.node);
+				drop(&larger);
 			}
-			free(before.node);
+			drop(&before);
 		}
 		check(check_lpm(&lpm) && check_walk(&lpm, &twin));
-		free(lpm.node);
+		drop(&lpm);
 	}
 
 	return true;
 }
 
-/* A copy is changed; what readers see is not. */
+/* A trie that shares its chunks is changed; what readers see is not. */
 static bool test_copy(void)
 {
 	struct entry entries[64], changed[64];
@@ -637,8 +731,8 @@ static bool test_copy(void)
 	check(twin.number > 20);
 
 	for (round = 0; round < 100; round++) {
-		image = copy(&lpm, lpm.capacity);
-		other = copy(&lpm, lpm.capacity + tap_below(5));
+		image = copy(&lpm);
+		other = share(&lpm);
 		memcpy(changed, entries, sizeof(entries));
 		twin2 = (struct twin) { changed, twin.number };
 		for (op = 0; op < 500; op++) {
@@ -648,12 +742,12 @@ static bool test_copy(void)
 			check(check_lookup(&lpm, &twin, key));
 			check(check_lookup(&other, &twin2, key));
 		}
-		check(!memcmp(image.node, lpm.node, lpm.used * sizeof(*lpm.node)));
+		check(is_same(&image, &lpm));
 		check(check_lpm(&other) && check_walk(&other, &twin2));
-		free(image.node);
-		free(other.node);
+		drop(&image);
+		drop(&other);
 	}
-	free(lpm.node);
+	drop(&lpm);
 
 	return true;
 }
@@ -774,7 +868,7 @@ static bool run_table(u8 bits, u32 number)
 		check(synq_lpm_get(&lpm, entry[i].key, entry[i].len) ==
 		      entry[i].value);
 	printf("# IPv%c: %u prefixes, %u nodes\n", bits == 32 ? '4' : '6',
-	       number, lpm.used);
+	       number, taken(&lpm));
 	check(check_lookups(&lpm, &twin, 800));
 
 	for (i = half; i < number; i++)
@@ -788,8 +882,8 @@ static bool run_table(u8 bits, u32 number)
 
 	for (i = 0; i < half; i++)
 		check(!synq_lpm_remove(&lpm, entry[i].key, entry[i].len));
-	check(check_lpm(&lpm) && !lpm.root && lpm.spare == lpm.used);
-	free(lpm.node);
+	check(check_lpm(&lpm) && !lpm.root && lpm.spare == taken(&lpm));
+	drop(&lpm);
 	free(entry);
 
 	return true;
@@ -818,8 +912,8 @@ static const struct tap_case cases[] = {
 	{ "what is not allowed is refused and changes nothing", test_refused },
 	{ "prefixes that end at the edges of words", test_edges },
 	{ "prefixes of every length inside each other", test_nested },
-	{ "a full array refuses and changes nothing", test_full },
-	{ "a copy is independent of its original", test_copy },
+	{ "full chunks refuse and nothing changes", test_full },
+	{ "a trie is independent of those it shares chunks with", test_copy },
 	{ "random operations agree with a list", test_random },
 	{ "200000 prefixes of IPv4 agree with a list", test_table4 },
 	{ "200000 prefixes of IPv6 agree with a list", test_table6 },

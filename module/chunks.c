@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The memory of a trie of prefixes (lpm.c), shared between configurations.
+ *
+ * One prefix more in a table of a million must not cost a copy of the table.  A
+ * configuration that is made from another one shares all its chunks of nodes, and
+ * has a copy made of each that it writes to before it does.
+ *
+ * DOC: whose a chunk is
+ *
+ * Each trie that has a chunk holds a reference.  References are taken only from a
+ * trie that is published or about to be, under &synq_net.lock.  A draft's trie is
+ * nobody's but the draft's: a chunk of which it holds the only reference can be
+ * reached by nobody else, and gets no further one while the draft writes.  The last
+ * other reference was put after a grace period behind the last reader
+ * (synq_conf_free()), and refcount_dec_and_test() is a release: what the readers
+ * read comes before it, and what the draft writes after it has seen the count of 1,
+ * by a control dependency.  A count that falls meanwhile costs a copy, nothing else.
+ *
+ * Process context; dropping in any.
+ */
+#include <linux/build_bug.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/refcount.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "chunks.h"
+
+#define TABLE_MIN	8
+#define CHUNK_SIZE	(SYNQ_LPM_CHUNK * sizeof(struct synq_lpm_node))
+
+/* In the place that is not for a node. */
+static refcount_t *refs_of(struct synq_lpm_node *chunk)
+{
+	BUILD_BUG_ON(sizeof(refcount_t) > sizeof(*chunk));
+	return (refcount_t *)chunk;
+}
+
+static struct synq_lpm_node *chunk_alloc(void)
+{
+	struct synq_lpm_node *chunk = kmalloc(CHUNK_SIZE, GFP_KERNEL_ACCOUNT);
+
+	if (chunk)
+		refcount_set(refs_of(chunk), 1);
+	return chunk;
+}
+
+static void chunk_put(struct synq_lpm_node *chunk)
+{
+	if (refcount_dec_and_test(refs_of(chunk)))
+		kfree(chunk);
+}
+
+/* So that the table doubles when it grows, without a word for its length. */
+static u32 room_for(u32 chunks)
+{
+	return chunks < TABLE_MIN ? TABLE_MIN : roundup_pow_of_two(chunks);
+}
+
+static struct synq_lpm_node **table_alloc(u32 chunks)
+{
+	return kvmalloc_array(room_for(chunks), sizeof(struct synq_lpm_node *),
+			      GFP_KERNEL_ACCOUNT);
+}
+
+/**
+ * synq_chunks_share() - make a trie that is the same as another
+ * @to: not a trie yet; on failure one without memory
+ * @from: published, or empty
+ *
+ * Context: process, &synq_net.lock held
+ * Return: 0 or -ENOMEM
+ */
+int synq_chunks_share(struct synq_lpm *to, const struct synq_lpm *from)
+{
+	u32 i;
+
+	*to = *from;
+	if (!from->chunks)
+		return 0;
+	to->chunk = table_alloc(from->chunks);
+	if (!to->chunk) {
+		synq_lpm_init(to, from->bits);
+		return -ENOMEM;
+	}
+	for (i = 0; i < from->chunks; i++) {
+		to->chunk[i] = from->chunk[i];
+		refcount_inc(refs_of(to->chunk[i]));
+	}
+	return 0;
+}
+
+static int grow(struct synq_lpm *lpm)
+{
+	struct synq_lpm_node **table, *chunk;
+
+	if (!lpm->chunk || lpm->chunks == room_for(lpm->chunks)) {
+		table = table_alloc(lpm->chunks + 1);
+		if (!table)
+			return -ENOMEM;
+		if (lpm->chunk)
+			memcpy(table, lpm->chunk,
+			       array_size(lpm->chunks, sizeof(*table)));
+		kvfree(lpm->chunk);
+		lpm->chunk = table;
+	}
+	chunk = chunk_alloc();
+	if (!chunk)
+		return -ENOMEM;
+	lpm->chunk[lpm->chunks++] = chunk;
+	return 0;
+}
+
+static int own(struct synq_lpm_node **chunk)
+{
+	struct synq_lpm_node *copy, *shared = *chunk;
+
+	if (refcount_read(refs_of(shared)) == 1)
+		return 0;
+	copy = chunk_alloc();
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy + 1, shared + 1, CHUNK_SIZE - sizeof(*copy));
+	*chunk = copy;
+	chunk_put(shared);
+	return 0;
+}
+
+/**
+ * synq_chunks_own() - have a prefix inserted or removed without anybody's noticing
+ * @lpm: a draft's
+ * @key: of the prefix, as for synq_lpm_insert()
+ * @len: of the prefix, bits
+ * @insert: there is to be room for it
+ *
+ * Context: process
+ * Return: 0 or -ENOMEM; the trie is the same in any case
+ */
+int synq_chunks_own(struct synq_lpm *lpm, const u8 *key, u8 len, bool insert)
+{
+	u32 number[SYNQ_LPM_TOUCHED], i, c;
+	int err;
+
+	while (insert && !synq_lpm_has_room(lpm)) {
+		err = grow(lpm);
+		if (err)
+			return err;
+	}
+	synq_lpm_touched(lpm, key, len, number);
+	for (i = 0; i < SYNQ_LPM_TOUCHED; i++) {
+		c = number[i] / SYNQ_LPM_CHUNK;
+		if (!number[i] || c >= lpm->chunks)
+			continue;
+		err = own(&lpm->chunk[c]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/**
+ * synq_chunks_drop() - free what no other trie has
+ * @lpm: not used any more; empty afterwards
+ *
+ * Context: any; no reader can see @lpm
+ */
+void synq_chunks_drop(struct synq_lpm *lpm)
+{
+	u32 i;
+
+	for (i = 0; i < lpm->chunks; i++)
+		chunk_put(lpm->chunk[i]);
+	kvfree(lpm->chunk);
+	synq_lpm_init(lpm, lpm->bits);
+}

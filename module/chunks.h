@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The memory of a trie of prefixes.  See chunks.c.
+ */
+#ifndef _SYNQ_CHUNKS_H
+#define _SYNQ_CHUNKS_H
+
+#include "lpm.h"
+
+int synq_chunks_share(struct synq_lpm *to, const struct synq_lpm *from);
+int synq_chunks_own(struct synq_lpm *lpm, const u8 *key, u8 len, bool insert);
+void synq_chunks_drop(struct synq_lpm *lpm);
+
+#endif /* _SYNQ_CHUNKS_H */
