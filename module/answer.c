@@ -10,6 +10,16 @@
  * flow label and priority of the listener.  A reset has the TOS of the SYN, as
  * that from a closed port.
  *
+ * DOC: what is not answered
+ *
+ * What the stack would drop without a word, before it looks at the SYN itself: it
+ * was not sent to one host, its TTL is lower than the listener wants (GTSM), or
+ * IPsec policy wants it to have been protected.  The stack checks that after
+ * LOCAL_IN, so nobody has yet.
+ *
+ * The way back is looked up with the policy of IPsec for what leaves: where that
+ * wants protection the answer is protected as the stack's own, or not sent.
+ *
  * DOC: conntrack
  *
  * The SYN's entry is not confirmed yet, and never will be.  The answer gets it
@@ -30,6 +40,7 @@
 #include <net/netfilter/nf_conntrack.h>
 #include <net/route.h>
 #include <net/tcp.h>
+#include <net/xfrm.h>
 #include "answer.h"
 #include "compat.h"
 
@@ -80,6 +91,21 @@ static u8 tos_of(const struct sk_buff *syn, bool is_v6)
 	       ~INET_ECN_MASK;
 }
 
+/*
+ * See "what is not answered".  Pulls nothing into the linear part, and so moves
+ * nothing: the TCP header is there.
+ */
+static bool is_unwelcome(const struct sock *sk, struct sk_buff *syn, bool is_v6)
+{
+	if (is_v6)
+		return ipv6_hdr(syn)->hop_limit <
+		       READ_ONCE(inet6_sk(sk)->min_hopcount) ||
+		       !xfrm6_policy_check((struct sock *)sk, XFRM_POLICY_IN,
+					   syn);
+	return ip_hdr(syn)->ttl < READ_ONCE(inet_sk(sk)->min_ttl) ||
+	       !xfrm4_policy_check((struct sock *)sk, XFRM_POLICY_IN, syn);
+}
+
 /* Was it sent to one host? The stack answers no other SYN. */
 static bool is_unicast(const struct sk_buff *syn, bool is_v6)
 {
@@ -96,7 +122,8 @@ static bool is_unicast(const struct sk_buff *syn, bool is_v6)
  * @is_v6: what it is
  *
  * Context: in LOCAL_IN, rcu_read_lock()
- * Return: false if there is no way; else the caller calls synq_answer_send()
+ * Return: false if there is no way, or it is not to be answered; else the caller
+ * calls synq_answer_send()
  */
 bool synq_answer_route(struct synq_answer *answer, const struct sock *sk,
 		       struct sk_buff *syn, bool is_v6)
@@ -111,7 +138,7 @@ bool synq_answer_route(struct synq_answer *answer, const struct sock *sk,
 	if (READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_reflect_tos))
 		answer->tos = tos_of(syn, is_v6) | (answer->tos & INET_ECN_MASK);
 	/* The listener's own extension headers could contain another way. */
-	if (!is_unicast(syn, is_v6) ||
+	if (!is_unicast(syn, is_v6) || is_unwelcome(sk, syn, is_v6) ||
 	    (is_v6 && rcu_access_pointer(inet6_sk(sk)->opt)))
 		return false;
 	answer->dst = is_v6 ? route6(answer) : route4(answer);
@@ -223,7 +250,7 @@ static u32 length_of(const struct sk_buff *syn)
  * @is_v6: what it is
  *
  * Context: softirq, rcu_read_lock()
- * Return: false if it could not be sent
+ * Return: false if it could not be sent, or should not be (see above)
  */
 bool synq_answer_reset(const struct sock *sk, struct sk_buff *syn, bool is_v6)
 {

@@ -24,15 +24,14 @@
  *
  * DOC: what is not answered
  *
- * The caller drops these, and counts them, as it does SYNs for a connection in
- * TIME_WAIT, which would not know the cookie again:
+ * The caller drops these, and counts them, as it does what answer.c leaves without
+ * an answer, and SYNs for a connection in TIME_WAIT, which would not know the cookie
+ * again:
  *
  * - while tcp_syncookies is 0 or the accept queue is full: the cookie would be
  *   of no use;
  * - MP_JOIN: the connection exists already, a cookie would make another;
- * - at listeners with keys for TCP-MD5 or TCP-AO, which would have to sign;
- * - at listeners that want to see a TTL (GTSM), which this one has not;
- * - where IPsec policy wants the SYN to have been encrypted.
+ * - at listeners with keys for TCP-MD5 or TCP-AO, which would have to sign.
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
@@ -44,7 +43,6 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include <net/tcp.h>
-#include <net/xfrm.h>
 #include "answer.h"
 #include "compat.h"
 #include "cookie.h"
@@ -67,18 +65,6 @@ static bool has_keys(const struct sock *sk)
 		return true;
 #endif
 	return false;
-}
-
-/* As the stack would, before it looks at the SYN itself. */
-static bool is_unwelcome(const struct sock *sk, struct sk_buff *syn, bool is_v6)
-{
-	if (is_v6)
-		return ipv6_hdr(syn)->hop_limit <
-		       READ_ONCE(inet6_sk(sk)->min_hopcount) ||
-		       !xfrm6_policy_check((struct sock *)sk, XFRM_POLICY_IN,
-					   syn);
-	return ip_hdr(syn)->ttl < READ_ONCE(inet_sk(sk)->min_ttl) ||
-	       !xfrm4_policy_check((struct sock *)sk, XFRM_POLICY_IN, syn);
 }
 
 static void read_options(const struct sock *sk, const struct sk_buff *syn,
@@ -254,7 +240,7 @@ bool synq_cookie_send(const struct sock *sk, struct sk_buff *syn, bool is_v6)
 
 	if (!READ_ONCE(net->ipv4.sysctl_tcp_syncookies) ||
 	    sk_acceptq_is_full(sk) || has_keys(sk) ||
-	    synq_gate_is_mp_join(syn) || is_unwelcome(sk, syn, is_v6) ||
+	    synq_gate_is_mp_join(syn) ||
 	    !synq_answer_route(&answer, sk, syn, is_v6))
 		return false;
 	fill_in(&tcp, &answer);

@@ -33,6 +33,10 @@
  * IPv6 puts fragments together behind LOCAL_IN: there the first one is judged
  * in PREROUTING, if it holds the TCP header; the stack wants that, too.
  *
+ * What IPsec has protected comes in as ESP, which is passed over.  What was in a
+ * tunnel then arrives anew, as any packet; what was in transport mode passes
+ * PREROUTING a second time, whole, even if it came in fragments.
+ *
  * DOC: answers
  *
  * A SYN of a class whose excess is answered (reset, cookie), or that is to be
@@ -54,6 +58,7 @@
 #include <net/ipv6.h>
 #include <net/netfilter/nf_conntrack.h>
 #include <net/tcp.h>
+#include <net/xfrm.h>
 #include "judge.h"
 #include "syn_hook.h"
 
@@ -292,6 +297,15 @@ static bool is_to_be_judged(const struct sk_buff *skb)
 	return skb->pkt_type == PACKET_HOST && !netif_is_l3_slave(skb->dev);
 }
 
+/* From IPsec's transport mode: it was the packet around it that came in fragments. */
+static bool was_unwrapped(const struct sk_buff *skb)
+{
+	const struct sec_path *sp = skb_sec_path(skb);
+
+	return sp && sp->len &&
+	       sp->xvec[sp->len - 1]->props.mode == XFRM_MODE_TRANSPORT;
+}
+
 /* The stack's own doing, after PREROUTING, unless somebody had it done before. */
 static bool is_reassembled4(const struct net *net, const struct sk_buff *skb)
 {
@@ -299,7 +313,7 @@ static bool is_reassembled4(const struct net *net, const struct sk_buff *skb)
 	if (READ_ONCE(net->nf.defrag_ipv4_users))
 		return false;
 #endif
-	return IPCB(skb)->frag_max_size;
+	return IPCB(skb)->frag_max_size && !was_unwrapped(skb);
 }
 
 /*

@@ -8,7 +8,7 @@
 # the kernel's own, or if it told of a port that the firewall closes.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 23
+plan 25
 
 CLOSED=8099
 
@@ -52,6 +52,7 @@ load_synq
 conf
 "$PEER" plain -N "$SRV" veth0 || die "no ethtool"
 server "$TMP/server" -a :: -m none $PORT
+served=$LAST
 manage
 next=2000
 for family in 4 6; do
@@ -96,3 +97,13 @@ is "and counted" $(($(counter bulk excess_unanswered) - before)) 1
 conf enforce off
 answer $PORT
 is "enforce off: let in" "$(grep -o flags=SA <<<"$got")" flags=SA
+
+# --- nor what the listener would drop ---
+conf
+stop "$served"
+server "$TMP/server" -a :: -m none -O 0,21,200 $PORT
+manage
+before=$(counter bulk excess_unanswered)
+answer $PORT -T 100
+is "fewer hops than the listener wants: no answer" "$got" ""
+check "and counted" counter_from bulk excess_unanswered $((before + 1))
