@@ -28,29 +28,23 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-#define NSEC_PER_SEC	1000000000LL
-#define NSEC_PER_MSEC	1000000LL
+#include "common.h"
+
 #define REQUEST_MAX	4096
 #define MAX_FILES	1000000
 #define MAX_EVENTS	16
@@ -73,33 +67,9 @@ static int main_fd = -1, second_fd = -1, log_fd = -1;
 static _Atomic int64_t *service_ns;	/* shared with the workers */
 static char *response, *last_response;
 
-static void __attribute__((noreturn, format(printf, 1, 2)))
-die(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("accept_server: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(1);
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
-
 static void be_busy_until(int64_t t)
 {
-	struct timespec ts = {
-		.tv_sec = t / NSEC_PER_SEC,
-		.tv_nsec = t % NSEC_PER_SEC,
-	};
+	struct timespec ts = timespec_of(t);
 
 	if (conf.spin) {
 		while (now_ns() < t)

@@ -18,10 +18,10 @@ need_programs() {
 	done
 }
 
-# build_c NAME: bench/NAME.c to $build/NAME.
+# build_c NAME: bench/NAME.c, and NAME_*.c if it has parts, to $build/NAME.
 build_c() {
 	mkdir -p "$build"
-	"${CC:-cc}" -O2 -Wall -Wextra -o "$build/$1" "$top/bench/$1.c" -lm
+	"${CC:-cc}" -O2 -Wall -Wextra -o "$build/$1" "$top/bench/$1"*.c -lm
 }
 
 # build_synq KERNEL: sets synq_options, what scripts/vm has to be told.

@@ -573,7 +573,7 @@ def built(name, directory):
     here = Path(__file__).resolve().parent
     program = f"{directory}/{name}"
     subprocess.run([os.environ.get("CC", "cc"), "-O1", "-o", program,
-                    here / f"{name}.c", "-lm"], check=True)
+                    *sorted(here.glob(f"{name}*.c")), "-lm"], check=True)
     return program
 
 

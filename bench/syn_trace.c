@@ -9,16 +9,13 @@
  * and another port.  Prints the ns that the NUMBER took: where the clock counts
  * instructions, instructions.
  */
-#include <arpa/inet.h>
-#include <errno.h>
+#define _GNU_SOURCE
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
+
+#include "common.h"
 
 #define DATA_MAX	1400
 
@@ -33,16 +30,6 @@ static struct sockaddr_in to = { .sin_family = AF_INET };
 static struct syn syn;
 static uint32_t base;		/* of the checksum: all that does not change */
 static size_t data;
-
-static uint32_t add(uint32_t sum, const void *from, size_t len)
-{
-	const uint8_t *bytes = from;
-	size_t i;
-
-	for (i = 0; i + 1 < len; i += 2)
-		sum += bytes[i] << 8 | bytes[i + 1];
-	return sum;
-}
 
 static void prepare(int port)
 {
@@ -59,8 +46,8 @@ static void prepare(int port)
 	};
 	memcpy(syn.mss, mss, sizeof(mss));
 	memset(syn.data, 'x', data);
-	base = add(IPPROTO_TCP + len, &syn.tcp, len);
-	base = add(base, &syn.ip.ip_dst, 4);
+	base = sum_add(IPPROTO_TCP + len, &syn.tcp, len);
+	base = sum_add(base, &syn.ip.ip_dst, 4);
 }
 
 static void send_syn(int fd, uint32_t source, uint32_t n)
@@ -70,32 +57,20 @@ static void send_syn(int fd, uint32_t source, uint32_t n)
 	syn.ip.ip_src.s_addr = htonl(source);
 	syn.tcp.th_sport = htons(1024 + n % 60000);
 	syn.tcp.th_seq = htonl(n * 2654435761U);
-	sum = add(base, &syn.ip.ip_src, 4);
-	sum = add(sum, &syn.tcp.th_sport, 2);
-	sum = add(sum, &syn.tcp.th_seq, 4);
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	syn.tcp.th_sum = htons(~sum);
+	sum = sum_add(base, &syn.ip.ip_src, 4);
+	sum = sum_add(sum, &syn.tcp.th_sport, 2);
+	sum = sum_add(sum, &syn.tcp.th_seq, 4);
+	syn.tcp.th_sum = sum_end(sum);
 	if (sendto(fd, &syn, ntohs(syn.ip.ip_len), 0, (struct sockaddr *)&to,
-		   sizeof(to)) < 0) {
-		perror("syn_trace: sendto");
-		exit(1);
-	}
-}
-
-static long long now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
+		   sizeof(to)) < 0)
+		die("sendto: %s", strerror(errno));
 }
 
 int main(int argc, char **argv)
 {
 	uint32_t from, step, warm, number, first, i;
 	struct in_addr address;
-	long long begun;
+	int64_t begun;
 	int fd;
 
 	if (argc != 8 || inet_pton(AF_INET, argv[1], &address) != 1 ||
@@ -115,10 +90,8 @@ int main(int argc, char **argv)
 	}
 	prepare(atoi(argv[7]));
 	fd = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
-	if (fd < 0) {
-		perror("syn_trace: socket");
-		return 1;
-	}
+	if (fd < 0)
+		die("socket: %s", strerror(errno));
 	for (i = 0; i < warm; i++)
 		send_syn(fd, from + i * step, i);
 	first = warm > number ? warm - number : 0;
@@ -128,6 +101,6 @@ int main(int argc, char **argv)
 
 		send_syn(fd, from + source * step, warm + i);
 	}
-	printf("%lld\n", now_ns() - begun);
+	printf("%" PRId64 "\n", now_ns() - begun);
 	return 0;
 }

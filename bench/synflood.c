@@ -22,8 +22,6 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
@@ -31,21 +29,16 @@
 #include <netinet/ip6.h>
 #include <netinet/tcp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 
-#define NSEC_PER_SEC	1000000000LL
-#define NSEC_PER_USEC	1000
-#define PERIOD		(2 * 1000000LL)	/* ns */
-#define GRACE		(200 * 1000000LL)
+#include "common.h"
+
+#define PERIOD		(2 * NSEC_PER_MSEC)	/* ns */
+#define GRACE		(200 * NSEC_PER_MSEC)
 #define BATCH		32
 #define LANES		4
 #define LATE_MAX	1000000		/* lots that are looked at for p99 */
@@ -78,65 +71,14 @@ static size_t n_late;
 static uint64_t sent, bytes;
 static atomic_bool told_to_stop;
 
-static void __attribute__((noreturn, format(printf, 1, 2)))
-die(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("synflood: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(1);
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
-
 static void sleep_until(int64_t t)
 {
-	struct timespec ts = {
-		.tv_sec = t / NSEC_PER_SEC,
-		.tv_nsec = t % NSEC_PER_SEC,
-	};
+	struct timespec ts = timespec_of(t);
 
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
-/* splitmix64 */
-static uint64_t rng_next(void)
-{
-	uint64_t z = (rng += 0x9e3779b97f4a7c15ULL);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
-}
-
 /* --- frames --- */
-
-static uint32_t sum_add(uint32_t sum, const void *from, size_t len)
-{
-	const uint8_t *b = from;
-	size_t i;
-
-	for (i = 0; i + 1 < len; i += 2)
-		sum += b[i] << 8 | b[i + 1];
-	return sum;
-}
-
-static uint16_t sum_end(uint32_t sum)
-{
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return htons(~sum & 0xffff);
-}
 
 static size_t address_len(const struct lane *l)
 {
@@ -152,7 +94,7 @@ static size_t ip_len(const struct lane *l)
 static void draw_source(const struct lane *l, uint8_t *to)
 {
 	size_t len = address_len(l), i = l->bits / 8;
-	uint64_t random[2] = { rng_next(), rng_next() };
+	uint64_t random[2] = { rng_next(&rng), rng_next(&rng) };
 	uint8_t keep = 0xff00 >> l->bits % 8;
 
 	memcpy(to, l->source, len);
@@ -209,7 +151,7 @@ static void make_frame(const struct lane *l, uint8_t *frame)
 	uint8_t *ip = frame + sizeof(struct ether_header);
 	uint8_t *source = ip + (l->family == AF_INET ? 12 : 8);
 	uint8_t *tcp = ip + ip_len(l);
-	uint64_t random = rng_next();
+	uint64_t random = rng_next(&rng);
 	uint32_t stamp = now_ns() / 1000000;
 	uint16_t from = htons(1024 + (random >> 32) % 64512), sum;
 
@@ -432,17 +374,6 @@ static void parse(int argc, char **argv)
 	}
 }
 
-static int64_t agreed_begin(void)
-{
-	int64_t ns;
-
-	puts("ready");
-	fflush(stdout);
-	if (scanf("%" SCNd64, &ns) != 1)
-		die("begin: no time on standard input");
-	return ns;
-}
-
 static void stop(int sig)
 {
 	(void)sig;
@@ -460,7 +391,7 @@ int main(int argc, char **argv)
 	signal(SIGTERM, stop);
 	prctl(PR_SET_TIMERSLACK, 1);
 	wanted = rate * seconds;
-	begin = ask_begin ? agreed_begin() : now_ns();
+	begin = ask_begin ? agreed_time("begin") : now_ns();
 	sleep_until(begin);
 	if (rate > 0)
 		run_paced(fd, begin, wanted);

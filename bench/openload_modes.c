@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * openload: the protocols that it talks.  What is said once a connection is there, and
+ * when what comes back is an answer.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "openload.h"
+
+static const char *http_greeting(const struct group *g, size_t *len)
+{
+	const struct message *m = g->requests > 1 ? &g->message : &g->last;
+
+	*len = m->len;
+	return m->text;
+}
+
+static void http_parse_head(struct request *r, struct response *resp)
+{
+	unsigned int code = 0;
+	const char *p;
+
+	if (sscanf(resp->head, "HTTP/1.%*1u %3u", &code) == 1)
+		r->http = code;
+	resp->body_want = -1;
+	p = strcasestr(resp->head, "\r\nContent-Length:");
+	if (p)
+		resp->body_want = strtoll(p + strlen("\r\nContent-Length:"), NULL, 10);
+	resp->chunked = strcasestr(resp->head, "\r\nTransfer-Encoding: chunked");
+}
+
+static void http_body(struct response *resp, const char *buf, size_t len)
+{
+	size_t n = len < sizeof(resp->tail) ? len : sizeof(resp->tail);
+
+	resp->body_have += len;
+	memmove(resp->tail, resp->tail + n, sizeof(resp->tail) - n);
+	memcpy(resp->tail + sizeof(resp->tail) - n, buf + len - n, n);
+}
+
+/* Takes what belongs to the head; returns how many bytes of @buf that was. */
+static size_t http_head(struct request *r, struct response *resp,
+			const char *buf, size_t len)
+{
+	size_t before = resp->head_len;
+	size_t n = len < HEAD_MAX - before ? len : HEAD_MAX - before;
+	char *end;
+
+	memcpy(resp->head + before, buf, n);
+	resp->head[before + n] = '\0';
+	end = strstr(resp->head, "\r\n\r\n");
+	if (!end) {
+		resp->head_len += n;
+		return len;
+	}
+	end[2] = '\0';
+	resp->head_len = end + 4 - resp->head;
+	resp->head_done = true;
+	http_parse_head(r, resp);
+	return resp->head_len - before;
+}
+
+static bool http_complete(const struct response *resp, bool closed)
+{
+	if (!resp->head_done)
+		return false;
+	if (resp->chunked)
+		return !memcmp(resp->tail, "0\r\n\r\n", sizeof(resp->tail));
+	if (resp->body_want >= 0)
+		return resp->body_have >= resp->body_want;
+	return closed;
+}
+
+static enum status http_input(struct request *r, const char *buf, size_t len)
+{
+	struct response *resp = r->resp;
+	size_t used = 0;
+
+	if (!resp) {
+		resp = calloc(1, sizeof(*resp));
+		if (!resp)
+			die("out of memory");
+		r->resp = resp;
+	}
+	if (!resp->head_done)
+		used = http_head(r, resp, buf, len);
+	if (used < len)
+		http_body(resp, buf + used, len - used);
+	if (http_complete(resp, !len))
+		return r->http == 200 ? ST_OK : ST_HTTP_ERROR;
+	return len ? ST_PENDING : ST_SHORT;
+}
+
+static const char *no_greeting(const struct group *g, size_t *len)
+{
+	(void)g;
+	*len = 0;
+	return NULL;
+}
+
+/* A server that talks first has served its client with its first line. */
+static enum status banner_input(struct request *r, const char *buf, size_t len)
+{
+	(void)r;
+	if (!len)
+		return ST_SHORT;
+	return memchr(buf, '\n', len) ? ST_OK : ST_PENDING;
+}
+
+static const struct mode modes[] = {
+	{ "http", http_greeting, http_input },
+	{ "banner", no_greeting, banner_input },
+};
+
+/* NULL if there is none of that name. */
+const struct mode *find_mode(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(modes); i++)
+		if (!strcmp(modes[i].name, name))
+			return &modes[i];
+	return NULL;
+}
+
+static void http_message(const struct group *g, const char *connection,
+			 struct message *m)
+{
+	int n;
+
+	n = snprintf(m->text, sizeof(m->text),
+		     "GET %s HTTP/1.1\r\nHost: server\r\nUser-Agent: openload\r\n"
+		     "Accept: */*\r\nConnection: %s\r\n\r\n", g->path,
+		     connection);
+	if (n >= (int)sizeof(m->text))
+		die("http: path too long");
+	m->len = n;
+}
+
+/* What an HTTP client of @g says. */
+void make_messages(struct group *g)
+{
+	http_message(g, "keep-alive", &g->message);
+	http_message(g, "close", &g->last);
+}
