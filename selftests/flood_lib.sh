@@ -33,6 +33,47 @@ preferred() {
 		"$(field "$TMP/preferred" answered)" $PREFERRED
 }
 
+# towards FROM: sets to, the server's address of the same family
+towards() {
+	to=$V4
+	case $1 in *:*) to=$V6 ;; esac
+}
+
+# under_flood NAME FROM [OPTION...]: a flood, and preferred clients meanwhile; one test;
+# sets sent, and took, ms
+under_flood() {
+	local name=$1 from=$2 to begun
+	shift 2
+	towards "$from"
+	begun=$(ms)
+	flood -s "$from" "$@" "$to"
+	preferred "$name" "$to"
+	calm
+	took=$(($(ms) - begun))
+}
+
+# flood_conf [OPTION...]: of the class bulk, that of forged sources (10.192/10,
+# fd00:f::/32) and of 10.3/16; $marks, if set, is the line that lets classes have them
+flood_conf() {
+	apply <<-EOT
+		${marks-}
+		class add gold priority 0 ${marks:+mark 1}
+		class add bulk priority 6 ${marks:+mark 2} max-wait none $@
+		match add source 10.1.0.0/16 class gold
+		match add source fd00:1::/32 class gold
+		match add source 10.3.0.0/16 class bulk
+		match add source 10.192.0.0/10 class bulk
+		match add source fd00:f::/32 class bulk
+		listener add port $PORT
+	EOT
+}
+
+# flood_conf_anew [OPTION...]: with all counters 0
+flood_conf_anew() {
+	sq flush
+	flood_conf "$@"
+}
+
 # mib6 NAME: a counter of /proc/net/snmp6
 mib6() {
 	srv awk -v name="$1" '$1 == name { print $2 }' /proc/net/snmp6

@@ -13,31 +13,11 @@
 . "${BASH_SOURCE[0]%/*}/flood_lib.sh"
 plan $((7 * 3 + 5 + 2 * 4))
 
-# conf [OPTION...]: of the class that floods
-conf() {
-	sq flush
-	apply <<-EOT
-		class add gold priority 0
-		class add bulk priority 6 max-wait none $@
-		match add source 10.1.0.0/16 class gold
-		match add source fd00:1::/32 class gold
-		match add source 10.200.0.0/13 class bulk
-		match add source fd00:f::/32 class bulk
-		listener add port $PORT
-	EOT
-}
-
 # fast NAME FROM OPTION...: three tests
 fast() {
-	local name=$1 from=$2 to=$V4
-	shift 2
-	case $from in *:*) to=$V6 ;; esac
+	local name=$1
 	passive=$(mib TcpExt.TCPFastOpenPassive)
-	begun=$(ms)
-	flood -d 400 -s "$from" "$@" "$to"
-	preferred "$name" "$to"
-	calm
-	took=$(($(ms) - begun))
+	under_flood "$@" -d 400
 	passive=$(($(mib TcpExt.TCPFastOpenPassive) - passive))
 	is "$name: each is judged" "$(counter bulk seen)" "$sent"
 	adds_up "$name"
@@ -52,8 +32,8 @@ policed() {
 
 # cookie_of FROM: the Fast Open cookie that the server gives an address
 cookie_of() {
-	local to=$V4
-	case $1 in *:*) to=$V6 ;; esac
+	local to
+	towards "$1"
 	"$PEER" segment -N "$CLI" -s "$1" -o mss=1460,fo -w 500 "$to" $PORT |
 		sed -n 's/.*fo:\([0-9a-f]*\).*/\1/p'
 }
@@ -68,28 +48,28 @@ serve() {
 load_synq
 set_sysctl "$SRV" net.ipv4.tcp_fastopen 3
 serve
-conf
+flood_conf_anew
 fast "asks for a cookie" 10.200.0.1 -S 1000 -o mss=1460,fo
 is "asks for a cookie: none is opened" $passive 0
-conf
+flood_conf_anew
 fast "wrong cookie" 10.201.0.1 -S 1000 -o mss=1460,fo=0123456789abcdef
 is "wrong cookie: none is opened" $passive 0
 for from in 10.202.0.1 fd00:f::1; do
 	cookie=$(cookie_of $from)
 	check "the server gives $from a cookie" test -n "$cookie"
 	serve
-	conf
+	flood_conf_anew
 	fast "right cookie, $from" $from -p 3000 -o "mss=1460,fo=$cookie"
 	within "right cookie, $from: as many as the server allows" $passive 50 110
 	serve
-	conf rate $RATE/second burst $BURST
+	flood_conf_anew rate $RATE/second burst $BURST
 	fast "right cookie, $from, over the rate" $from -p 22000 \
 		-o "mss=1460,fo=$cookie"
 	policed "right cookie, $from, over the rate" 1
 done
 set_sysctl "$SRV" net.ipv4.tcp_fastopen 1543
 serve
-conf rate $RATE/second burst $BURST excess cookie
+flood_conf_anew rate $RATE/second burst $BURST excess cookie
 fast "no cookie wanted" 10.203.0.1 -S 1000
 policed "no cookie wanted" 1
 is "no cookie wanted: over the rate they get SYN cookies" \

@@ -16,19 +16,6 @@ plan $((2 * 22 + 2 * 8 + 3 + 2 * 6 + 5 + 6 * 2))
 
 four=(-s 10.200.0.1 "$V4") six=(-s fd00:f::1 "$V6")
 
-# conf [OPTION...]: of the class that they are in
-conf() {
-	apply <<-EOT
-		class add gold priority 0
-		class add bulk priority 6 max-wait none $@
-		match add source 10.1.0.0/16 class gold
-		match add source fd00:1::/32 class gold
-		match add source 10.200.0.0/16 class bulk
-		match add source fd00:f::/32 class bulk
-		listener add port $PORT
-	EOT
-}
-
 # value COUNTER: of synq, or of the stack
 value() {
 	case $1 in
@@ -102,7 +89,7 @@ lost() {
 
 load_synq
 server "$TMP/server" -a :: -m epoll $PORT
-conf
+flood_conf
 manage
 srv sh -c 'echo 1 >/proc/sys/net/ipv4/ipfrag_time
 	echo 1 >/proc/sys/net/ipv6/ip6frag_time'
@@ -138,19 +125,15 @@ lost Ip6ReasmFails "IPv6, overlapping" -F 3 -Y 1 -d 100 "${six[@]}"
 lost Ip6ReasmFails "IPv6, the last missing" -F 3 -M -d 100 "${six[@]}"
 
 # --- floods ---
-# mutants NAME TO: two tests
+# mutants NAME FROM: two tests
 mutants() {
-	local ends=("${four[@]}")
-	case $2 in *:*) ends=("${six[@]}") ;; esac
-	flood -Z -S 1000 -p $((next += 100)) -d 40 \
-		-o mss=1460,sack,ts=1000,ws=7,hex=1e0300 "${ends[@]}"
-	preferred "$1" "$2"
-	calm
+	under_flood "$@" -Z -S 1000 -p $((next += 100)) -d 40 \
+		-o mss=1460,sack,ts=1000,ws=7,hex=1e0300
 	adds_up "$1"
 }
 
 for excess in drop reset cookie; do
-	conf rate 10/second burst 10 excess $excess
-	mutants "IPv4 SYNs with other bytes, $excess" $V4
-	mutants "IPv6 SYNs with other bytes, $excess" $V6
+	flood_conf rate 10/second burst 10 excess $excess
+	mutants "IPv4 SYNs with other bytes, $excess" 10.200.0.1
+	mutants "IPv6 SYNs with other bytes, $excess" fd00:f::1
 done

@@ -19,18 +19,10 @@ plan 10
 SOURCES=100000
 [ "${SYNQ_WAY-}" != uml ] || SOURCES=10000
 
-# conf [OPTION...]
+# conf [OPTION...]: of the class that has a rate for each source
 conf() {
-	sq flush
-	apply <<-EOT
-		class add gold priority 0
-		class add bulk priority 6 max-wait none rate 50/second burst 50 source-rate 2/second source-burst 2 source-len 32,128 $@
-		match add source 10.1.0.0/16 class gold
-		match add source 10.3.0.0/16 class bulk
-		match add source 10.192.0.0/10 class bulk
-		match add source fd00:f::/32 class bulk
-		listener add port $PORT
-	EOT
+	flood_conf_anew rate 50/second burst 50 source-rate 2/second \
+		source-burst 2 source-len 32,128 "$@"
 }
 
 # memory: what the kernel has for its own, kB
@@ -41,9 +33,9 @@ memory() {
 
 # send FROM [OPTION...]: two SYNs for each of SOURCES
 send() {
-	local from=$1 to=$V4
+	local from=$1 to
 	shift
-	case $from in *:*) to=$V6 ;; esac
+	towards "$from"
 	"$PEER" segment -N "$CLI" -s "$from" -n $((2 * SOURCES)) "$@" "$to" $PORT \
 		>"$TMP/sent" || die "cannot send"
 	read -r _ _ took <"$TMP/sent"
