@@ -8,6 +8,7 @@
 #   TITLE           one line
 #   CELLS           a list of Cell
 #   claims(view)    yields a Claim for each thing that ought to hold in a cell
+#   REPORT          True if there is none
 #   FIGURES         what the plot shows: (metric, group, heading) each
 # and says at its top where the set-up comes from and which shape is expected.
 """Experiments, their cells and their claims."""
@@ -41,7 +42,7 @@ class Cell:
 
     server: str = "accept-loop"
     workers: int = 1
-    service_ms: float = 2.5
+    service_ms: float = 2.5     # 0: as long as it computes
     backlog: int = 128
     banner: bool = False        # the server talks first
     requests: int = 1           # on each connection
@@ -92,6 +93,8 @@ class Cell:
 
     def kind(self):
         """Cells with the same kind of server have the same capacity."""
+        if not self.service_ms:
+            return self.server
         return (f"{self.server}, {self.workers} x {self.service_ms:g} ms"
                 + (", server first" if self.banner else "")
                 + (", costly requests" if self.costly else "")
@@ -108,6 +111,12 @@ class Cell:
         """Whether a measured capacity says that the machine was too busy."""
         nominal = self.nominal()
         return bool(nominal) and capacity < CAPACITY_SLACK * nominal
+
+    def guess(self):
+        """C before it has been measured; for the progress line only."""
+        if not self.service_ms:
+            return 100.0
+        return 1e3 * self.workers / self.service_ms
 
     def netem(self):
         """What happens to packets on their way to the server, and back.

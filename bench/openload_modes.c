@@ -131,8 +131,8 @@ static void http_message(const struct group *g, const char *connection,
 
 	n = snprintf(m->text, sizeof(m->text),
 		     "GET %s HTTP/1.1\r\nHost: server\r\nUser-Agent: openload\r\n"
-		     "Accept: */*\r\nConnection: %s\r\n\r\n", g->path,
-		     connection);
+		     "Accept: */*\r\nAccept-Encoding: gzip\r\n"
+		     "Connection: %s\r\n\r\n", g->path, connection);
 	if (n >= (int)sizeof(m->text))
 		die("http: path too long");
 	m->len = n;

@@ -477,8 +477,8 @@ class Experiments(unittest.TestCase):
                               for i, part in enumerate(cell.steps)])
         runs = [outcome.Run(cell, r, made.directory) for r in made.runs]
         c = results.CellResult(cell, runs)
-        if not c.claims(e.claims):
-            raise AssertionError("nothing is claimed")
+        if bool(c.claims(e.claims)) == getattr(e, "REPORT", False):
+            raise AssertionError("claims, in a report, or none elsewhere")
         r = SimpleNamespace(cells=[c], experiment=e, kernel="6.1", name=e.TITLE)
         results.plot(r)
         list(results.table_lines(r))
