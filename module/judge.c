@@ -341,12 +341,9 @@ static void recall(struct synq_arrival *syn)
 
 	syn->history = (struct synq_refusal_syn){
 		.saddr = seg->client.addr,
-		.daddr = seg->daddr,
 		.is_v6 = seg->client.is_v6,
-		.sport = seg->sport,
-		.dport = seg->dport,
-		.seq = seg->seq,
 		.now_ns = ktime_get_ns(),
+		.hash = synq_segment_hash(syn->sn, seg),
 	};
 	count(syn, SYNQ_COUNT_SEEN);
 	if (synq_refusal_find(syn->sn, &syn->history))

@@ -8,6 +8,7 @@
  * period, .exit waits for the worker.
  */
 #include <linux/module.h>
+#include <linux/random.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include "conf.h"
@@ -39,6 +40,7 @@ static int __net_init net_init(struct net *net)
 	struct synq_net *sn = synq_net(net);
 
 	sn->net = net;
+	get_random_bytes(&sn->key, sizeof(sn->key));
 	sn->left = jiffies - 2 * HZ;
 	mutex_init(&sn->lock);
 	spin_lock_init(&sn->wanted_lock);

@@ -4,10 +4,8 @@
  * configured listener, in memory of fixed size:
  *
  * - a fingerprint of each (fingerprint.c), by which one that comes again is
- *   told from a first try.  A client sends its SYN again with the same ports
- *   and the same sequence number; a new connection has another.  A flood pushes
- *   fingerprints out, and then retries are taken for first tries: the table
- *   has room for 8192;
+ *   told from a first try.  A flood pushes fingerprints out, and then retries
+ *   are taken for first tries: the table has room for 8192;
  * - a sample in full, for who asks why a client does not get in.  So that a
  *   flood leaves it a span of some seconds, a token bucket limits what is
  *   written: one for first tries and another for retries, since forged SYNs
@@ -22,8 +20,6 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
-#include <linux/random.h>
-#include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -37,7 +33,6 @@
 /**
  * struct synq_refusals - the memory of one network namespace
  * @rcu: freed after a grace period
- * @key: nobody outside can choose a set of @fingerprints
  * @sampler: rate and burst of the buckets
  * @tat: bucket of first tries, and of retries
  * @lock: protects @written and @sample
@@ -47,7 +42,6 @@
  */
 struct synq_refusals {
 	struct rcu_head rcu;
-	siphash_aligned_key_t key;
 	struct synq_tbf sampler;
 	atomic64_t tat[2];
 	spinlock_t lock;	/* protects next 2 fields */
@@ -63,7 +57,6 @@ static struct synq_refusals *refusals_alloc(void)
 
 	if (!refusals)
 		return NULL;
-	get_random_bytes(&refusals->key, sizeof(refusals->key));
 	synq_tbf_init(&refusals->sampler, SAMPLE_RATE, SAMPLE_BURST);
 	spin_lock_init(&refusals->lock);
 	return refusals;
@@ -72,30 +65,6 @@ static struct synq_refusals *refusals_alloc(void)
 static u32 to_ms(u64 ns)
 {
 	return div_u64(ns, NSEC_PER_MSEC);
-}
-
-static u64 hash_of(const struct synq_refusals *refusals,
-		   const struct synq_refusal_syn *syn)
-{
-	struct {
-		u8 saddr[16];
-		u8 daddr[16];
-		u64 rest;
-	} v6;
-	u64 rest = (u64)(__force u32)syn->seq << 32 |
-		   (u32)(__force u16)syn->sport << 16 |
-		   (__force u16)syn->dport;
-	u32 saddr, daddr;
-
-	if (syn->is_v6) {
-		memcpy(v6.saddr, syn->saddr, sizeof(v6.saddr));
-		memcpy(v6.daddr, syn->daddr, sizeof(v6.daddr));
-		v6.rest = rest;
-		return siphash(&v6, sizeof(v6), &refusals->key);
-	}
-	memcpy(&saddr, syn->saddr, sizeof(saddr));
-	memcpy(&daddr, syn->daddr, sizeof(daddr));
-	return siphash_2u64((u64)saddr << 32 | daddr, rest, &refusals->key);
 }
 
 /**
@@ -113,7 +82,6 @@ bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn)
 
 	if (!refusals)
 		return false;
-	syn->hash = hash_of(refusals, syn);
 	age = synq_fingerprint_age(&refusals->fingerprints, syn->hash,
 				   to_ms(syn->now_ns));
 	if (age < 0)

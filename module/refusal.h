@@ -10,13 +10,9 @@
 /**
  * struct synq_refusal_syn - a SYN, as far as it matters here
  * @saddr: of the client, network order
- * @daddr: destination, network order
- * @is_v6: the addresses have 16 bytes, and not 4
- * @sport: of the client
- * @dport: of this host
- * @seq: its sequence number
+ * @is_v6: it has 16 bytes, and not 4
  * @now_ns: monotonic clock
- * @hash: of all these, set by synq_refusal_find()
+ * @hash: synq_segment_hash()
  * @is_retry: it was refused before, set by synq_refusal_find()
  * @refused_ms: since then, likewise
  * @source_exceeded: it exceeds the rate of its source, set before
@@ -24,11 +20,7 @@
  */
 struct synq_refusal_syn {
 	const void *saddr;
-	const void *daddr;
 	bool is_v6;
-	__be16 sport;
-	__be16 dport;
-	__be32 seq;
 	u64 now_ns;
 	u64 hash;
 	bool is_retry;

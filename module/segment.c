@@ -7,6 +7,8 @@
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
 #include <linux/inetdevice.h>
+#include <linux/siphash.h>
+#include <linux/string.h>
 #include <net/addrconf.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
@@ -114,4 +116,39 @@ struct sock *synq_segment_listener(struct net *net,
 	return synq_lookup_listener4(net, *(const __be32 *)seg->client.addr,
 				     seg->sport, *(const __be32 *)seg->daddr,
 				     hnum, seg->dif, seg->sdif);
+}
+
+/**
+ * synq_segment_hash() - by which a SYN is known again
+ * @sn: network namespace, whose key nobody outside knows
+ * @seg: the SYN
+ *
+ * A client sends its SYN again with the same ports and the same sequence number; a
+ * new connection has another.
+ *
+ * Context: any
+ * Return: a hash
+ */
+u64 synq_segment_hash(const struct synq_net *sn,
+		      const struct synq_segment *seg)
+{
+	struct {
+		u8 saddr[16];
+		u8 daddr[16];
+		u64 rest;
+	} v6;
+	u64 rest = (u64)(__force u32)seg->seq << 32 |
+		   (u32)(__force u16)seg->sport << 16 |
+		   (__force u16)seg->dport;
+	u32 saddr, daddr;
+
+	if (seg->client.is_v6) {
+		memcpy(v6.saddr, seg->client.addr, sizeof(v6.saddr));
+		memcpy(v6.daddr, seg->daddr, sizeof(v6.daddr));
+		v6.rest = rest;
+		return siphash(&v6, sizeof(v6), &sn->key);
+	}
+	memcpy(&saddr, seg->client.addr, sizeof(saddr));
+	memcpy(&daddr, seg->daddr, sizeof(daddr));
+	return siphash_2u64((u64)saddr << 32 | daddr, rest, &sn->key);
 }

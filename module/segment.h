@@ -49,5 +49,7 @@ enum synq_segment_peer synq_segment_peer(struct net *net,
 					 const struct synq_segment *seg);
 struct sock *synq_segment_listener(struct net *net,
 				   const struct synq_segment *seg);
+u64 synq_segment_hash(const struct synq_net *sn,
+		      const struct synq_segment *seg);
 
 #endif /* _SYNQ_SEGMENT_H */

@@ -26,6 +26,7 @@
 #include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/siphash.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -133,6 +134,7 @@ struct synq_net {
 	struct synq_conf __rcu *conf;	/* conf.c; NULL: unconfigured */
 	bool bypass;			/* conf.c */
 	struct synq_refusals __rcu *refusals;	/* refusal.c; may be NULL */
+	siphash_key_t key;		/* segment.c */
 
 	/* written on every policed SYN */
 	atomic64_t tat[SYNQ_SLOTS];	/* policer.c: token bucket of a slot */
