@@ -17,7 +17,8 @@
  * Where the kernel looks at no cookies (tcp_syncookies=0) they all are as never. A
  * SYN that may not be answered by a cookie is treated as excess is while the queue
  * holds no more for its class: so no other class loses its full state to it.  One
- * that cannot be, of an MPTCP subflow or for a listener with keys, likewise.
+ * that cannot be, of an MPTCP subflow, for a listener with keys, or where left.c has
+ * no place, likewise.
  *
  * DOC: verdicts
  *
@@ -30,6 +31,8 @@
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
+#include <linux/build_bug.h>
+#include <linux/cache.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/netfilter.h>
@@ -40,8 +43,19 @@
 #include "answer.h"
 #include "cookie.h"
 #include "judge.h"
+#include "left.h"
 #include "policer.h"
 #include "record.h"
+
+/* Of the SYNs left in all network namespaces: the hashes of each have another key. */
+static struct synq_left notes ____cacheline_aligned;
+
+static_assert(SYNQ_LEFT_MS < MSEC_PER_SEC);	/* see synq_judge_was_left() */
+
+static u32 now_ms(void)
+{
+	return jiffies_to_msecs(jiffies);
+}
 
 static void count(const struct synq_arrival *syn, enum synq_counter counter)
 {
@@ -49,23 +63,15 @@ static void count(const struct synq_arrival *syn, enum synq_counter counter)
 }
 
 /* By class, listener, and application; and whether the kernel would look at any. */
-static enum synq_cookies policy_of(const struct sock *sk,
-				   const struct synq_listener *listener,
-				   const struct synq_class *class,
-				   const struct synq_record *record)
-{
-	struct synq_listener own = *listener;
-
-	if (!READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_syncookies))
-		return SYNQ_COOKIES_NEVER;
-	if (record)
-		own = synq_record_listener(record, listener);
-	return synq_conf_cookies(class, &own);
-}
-
 static enum synq_cookies policy(const struct synq_arrival *syn)
 {
-	return policy_of(syn->sk, syn->listener, syn->class, syn->record);
+	struct synq_listener own = *syn->listener;
+
+	if (!READ_ONCE(sock_net(syn->sk)->ipv4.sysctl_tcp_syncookies))
+		return SYNQ_COOKIES_NEVER;
+	if (syn->record)
+		own = synq_record_listener(syn->record, syn->listener);
+	return synq_conf_cookies(syn->class, &own);
 }
 
 static void find_record(struct synq_arrival *syn)
@@ -74,7 +80,7 @@ static void find_record(struct synq_arrival *syn)
 		syn->record = synq_record_find(syn->sk);
 }
 
-/* Once for each SYN: what is left to LOCAL_IN and what is not must agree. */
+/* Once in a hook: a SYN that cannot be left is judged by what was found. */
 static void weigh(struct synq_arrival *syn)
 {
 	if (syn->weighed)
@@ -371,16 +377,19 @@ void synq_judge_mark(const struct synq_arrival *arrival,
 }
 
 /**
- * synq_judge_is_left() - is a SYN to be judged after the host's firewall only?
+ * synq_judge_leaves() - leave a SYN to LOCAL_IN, if it may be answered
  * @syn: all set but for what this file sets
  *
- * It is if it may be answered: for its excess, or by a cookie now.
+ * It may be for its excess, or by a cookie now.  The first is a matter of its class
+ * alone.  The second is not, and noted, so that LOCAL_IN need not find it out again.
  *
  * Context: softirq, rcu_read_lock()
- * Return: true if so; else it is to be judged at once
+ * Return: true if it is left, to be judged there; false if it is to be judged now
  */
-bool synq_judge_is_left(struct synq_arrival *syn)
+bool synq_judge_leaves(struct synq_arrival *syn)
 {
+	struct synq_net *sn = syn->sn;
+
 	if (synq_conf_answers(syn->class))
 		return true;
 	if (syn->class->slot == SYNQ_SLOT_LOCAL ||
@@ -388,64 +397,36 @@ bool synq_judge_is_left(struct synq_arrival *syn)
 		return false;
 	find_record(syn);
 	weigh(syn);
-	/* Pairs with READ_ONCE in synq_judge_leaves(); no order needed. */
-	if (syn->cookie && time_before(READ_ONCE(syn->sn->left), jiffies))
-		WRITE_ONCE(syn->sn->left, jiffies);
-	return syn->cookie;
+	if (!syn->cookie ||
+	    !synq_left_put(&notes, synq_segment_hash(sn, &syn->seg), now_ms()))
+		return false;
+	/* Pairs with READ_ONCE in synq_judge_was_left(); no order needed. */
+	if (time_before(READ_ONCE(sn->left), jiffies))
+		WRITE_ONCE(sn->left, jiffies);
+	return true;
 }
 
 /**
- * synq_judge_leaves() - may a SYN have been left to LOCAL_IN for a cookie?
- * @sn: network namespace
+ * synq_judge_was_left() - did PREROUTING leave a SYN to LOCAL_IN?
+ * @arrival: the SYN; its class known, if the excess of any is answered
+ * @before: where it was sent to
  *
- * It was in PREROUTING within this second.
- *
- * Context: any
- * Return: false if none was lately
- */
-bool synq_judge_leaves(const struct synq_net *sn)
-{
-	return time_before(jiffies, READ_ONCE(sn->left) + HZ);
-}
-
-/**
- * synq_judge_was_left() - what synq_judge_is_left() said a moment ago
- * @arrival: the SYN, its class known
- * @sk: listener that it would have been judged for
- * @listener: configured, of @sk
- *
- * It changes nothing, but the state of the class can have changed meanwhile: by
- * another CPU, or by a later SYN of a batch, all of which passes PREROUTING before the
- * first comes here.  When a class is found to be flooded some SYNs, a batch at the
- * most, are judged twice, and when it no longer is, some never.
+ * To be asked once: the note is taken.  Where no SYN was left for a second there is
+ * none.
  *
  * Context: softirq, rcu_read_lock()
- * Return: true if it was left
+ * Return: true if so
  */
 bool synq_judge_was_left(const struct synq_arrival *arrival,
-			 const struct sock *sk,
-			 const struct synq_listener *listener)
+			 const struct synq_segment *before)
 {
-	const struct synq_class *class = arrival->class;
-	const struct synq_record *record;
+	const struct synq_net *sn = arrival->sn;
 
-	if (synq_conf_answers(class))
+	if (arrival->class && synq_conf_answers(arrival->class))
 		return true;
-	if (class->slot == SYNQ_SLOT_LOCAL || !synq_judge_leaves(arrival->sn) ||
-	    synq_conf_observes(arrival->conf, listener, class))
+	if (time_after(jiffies, READ_ONCE(sn->left) + HZ))
 		return false;
-	record = synq_record_find(sk);
-	switch (policy_of(sk, listener, class, record)) {
-	case SYNQ_COOKIES_INHERIT:
-	case SYNQ_COOKIES_AUTO:
-		return record &&
-		       READ_ONCE(record->admission.synqueue.flood[class->slot].on);
-	case SYNQ_COOKIES_ALWAYS:
-		return true;
-	case SYNQ_COOKIES_NEVER:
-		break;
-	}
-	return false;
+	return synq_left_take(&notes, synq_segment_hash(sn, before), now_ms());
 }
 
 /**

@@ -45,11 +45,9 @@ struct synq_arrival {
 	struct synq_refusal_syn history;
 };
 
-bool synq_judge_is_left(struct synq_arrival *syn);
-bool synq_judge_leaves(const struct synq_net *sn);
+bool synq_judge_leaves(struct synq_arrival *syn);
 bool synq_judge_was_left(const struct synq_arrival *arrival,
-			 const struct sock *sk,
-			 const struct synq_listener *listener);
+			 const struct synq_segment *before);
 bool synq_judge(struct synq_arrival *syn);
 void synq_judge_mark(const struct synq_arrival *arrival,
 		     const struct synq_class *class);

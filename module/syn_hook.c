@@ -18,17 +18,18 @@
  * rewritten (REDIRECT, DNAT), will be given a socket (TPROXY), is in fragments,
  * or goes where a BPF program wants it.  LOCAL_IN judges these, after the
  * host's firewall and before source NAT.  That each is judged once follows
- * from the packet itself, not from a memory of what happened to it:
+ * from the packet itself, but for those that PREROUTING leaves:
  *
- * 1. PREROUTING judges if target_of() finds a socket by the destination that
- *    the packet has there, and never a fragment of IPv4.
- * 2. LOCAL_IN asks target_of() for the same destination (conntrack knows it if
- *    it was rewritten), and judges only if it finds none, or if the stack put
- *    the packet together after PREROUTING, or if it was left to LOCAL_IN.
+ * 1. PREROUTING judges, or leaves to LOCAL_IN, if target_of() finds a socket by
+ *    the destination that the packet has there, and never a fragment of IPv4.
+ * 2. LOCAL_IN judges what was left.  For the rest it asks target_of() for
+ *    the same destination (conntrack knows it if it was rewritten), and
+ *    judges only if that finds none, or if the stack put the packet together
+ *    after PREROUTING.
  *
  * The two may disagree only about a SYN that is on its way in the instant when
- * a socket begins or ceases to listen, or cookies come on or go off for its class,
- * or the configuration changes.
+ * a socket begins or ceases to listen, or the configuration changes; and where
+ * left.c says so.
  *
  * IPv6 puts fragments together behind LOCAL_IN: there the first one is judged
  * in PREROUTING, if it holds the TCP header; the stack wants that, too.
@@ -43,7 +44,10 @@
  * answered by a cookie now, is left to LOCAL_IN, and judged there only: before that
  * nobody knows whether the host's firewall lets it in, and an answer would tell that
  * the port is open.  It has its class's mark from PREROUTING on, so that both find
- * the same class.
+ * the same class.  For its excess it is left whenever it is of that class.  For a
+ * cookie it is left if its class has had its share of the SYN queue in that moment,
+ * which LOCAL_IN cannot know: so there is a note of each (left.c), by where it was
+ * sent to.  One for which there is no note any more has been judged.
  *
  * The hooks are registered per network namespace and only while it has a
  * configured listener.  The only file that knows netfilter's hooks.
@@ -177,7 +181,7 @@ static unsigned int prerouting(struct synq_arrival *arrival, bool is_fragment)
 			return NF_ACCEPT;
 		arrival->class = class_of(arrival);
 		arrival->listener = listener_of(conf, arrival->sk);
-		if (!synq_judge_is_left(arrival))
+		if (!synq_judge_leaves(arrival))
 			return judge(arrival);
 		/* Who changes these bits meanwhile breaks their contract. */
 		synq_judge_mark(arrival, arrival->class);
@@ -225,27 +229,13 @@ static bool has_lookup_program(const struct net *net)
 	return rcu_access_pointer(net->bpf.run_array[NETNS_BPF_SK_LOOKUP]);
 }
 
-/* By PREROUTING, for the socket that it found there. */
-static bool was_judged(const struct synq_arrival *arrival,
-		       const struct synq_segment *before)
-{
-	const struct sock *sk;
-
-	if (arrival->class && synq_conf_answers(arrival->class))
-		return false;
-	sk = target_of(arrival, before, false);
-	return sk && !(arrival->class &&
-		       synq_judge_was_left(arrival, sk,
-					   listener_of(arrival->conf, sk)));
-}
-
 static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled,
 			     bool is_fragment)
 {
 	const struct synq_conf *conf = arrival->conf;
 	struct net *net = arrival->sn->net;
 	struct synq_segment before;
-	bool rewritten, leaves;
+	bool rewritten, left = false;
 	const struct tcphdr *th;
 	struct tcphdr buf;
 
@@ -260,14 +250,14 @@ static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled,
 	}
 	fill_in(arrival, th);
 	before = arrival->seg;
-	leaves = synq_judge_leaves(arrival->sn);
-	if ((conf->answers || leaves) && is_syn(th))
-		arrival->class = class_of(arrival);
-	leaves = arrival->class &&
-		 (leaves || synq_conf_answers(arrival->class));
-	arrival->sk = assigned_listener(arrival->skb);
 	rewritten = undo_nat(arrival->skb, &before);
-	if (!arrival->sk && !rewritten && !is_reassembled && !leaves &&
+	if (is_syn(th) && !is_reassembled) {
+		if (conf->answers)
+			arrival->class = class_of(arrival);
+		left = synq_judge_was_left(arrival, &before);
+	}
+	arrival->sk = assigned_listener(arrival->skb);
+	if (!arrival->sk && !rewritten && !is_reassembled && !left &&
 	    !has_lookup_program(net))
 		return NF_ACCEPT;
 	if (!arrival->sk)
@@ -279,7 +269,7 @@ static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled,
 		return NF_ACCEPT;
 	}
 	if (synq_segment_peer(net, &arrival->seg) == SYNQ_SEGMENT_KNOWN ||
-	    (!is_reassembled && was_judged(arrival, &before)))
+	    (!is_reassembled && !left && target_of(arrival, &before, false)))
 		return NF_ACCEPT;
 	if (!arrival->class)
 		arrival->class = class_of(arrival);

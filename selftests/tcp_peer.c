@@ -12,6 +12,8 @@
  *			starts in a fraction of the time that nsenter takes
  *   tcp_peer in NAME -w FILE TEXT [...]	writes to files (of /proc/sys) there
  *   tcp_peer plain	no checksums left to a device	(tcp_answer.c)
+ *   tcp_peer lists	a device that receives in lists	(tcp_answer.c)
+ *   tcp_peer queue	holds up what nft queues	(tcp_queue.c)
  *
  * All print lines that start with a word, at once; none waits for a time where
  * it can wait for an event.  -N NAME enters a network namespace first.  Exit
@@ -230,7 +232,7 @@ void bind_source(int fd, struct address source)
 		die("bind: %s", strerror(errno));
 }
 
-static void write_text(const char *file, const char *text)
+void write_text(const char *file, const char *text)
 {
 	int fd = open(file, O_WRONLY | O_CLOEXEC);
 	size_t len = strlen(text);
@@ -269,6 +271,8 @@ int main(int argc, char **argv)
 		{ "option", option_main },
 		{ "in", in_main },
 		{ "plain", plain_main },
+		{ "lists", lists_main },
+		{ "queue", queue_main },
 	};
 	size_t i;
 
@@ -276,5 +280,5 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain OPTION...");
+	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue OPTION...");
 }

@@ -43,6 +43,7 @@ long long now_ms(void);
 void pause_ms(long ms);
 bool exists(const char *file);
 void wait_for_file(const char *file);
+void write_text(const char *file, const char *text);
 uint64_t mix(uint64_t id);
 uint32_t sum_add(uint32_t sum, const void *from, size_t len);
 uint16_t sum_fold(uint32_t sum);
@@ -68,6 +69,8 @@ int segment_main(int argc, char **argv);	/* tcp_segment.c */
 int bpf_main(int argc, char **argv);		/* tcp_bpf.c */
 int option_main(int argc, char **argv);		/* tcp_option.c */
 int plain_main(int argc, char **argv);		/* tcp_answer.c */
+int lists_main(int argc, char **argv);		/* tcp_answer.c */
+int queue_main(int argc, char **argv);		/* tcp_queue.c */
 
 /* What was sent: @number segments to @to, from @port on, beginning with @seq. */
 struct question {
