@@ -19,6 +19,7 @@
 #include <linux/string.h>
 #include "aggregate.h"
 #include "chunks.h"
+#include "compat.h"
 #include "conf.h"
 
 #define RESERVE_FIRST	25	/* per cent, for the first class */
@@ -408,7 +409,7 @@ static u32 policies(const struct synq_conf *conf)
 
 /*
  * A cookie that the kernel will not look at is of no use; and its own it sends
- * without asking.
+ * without asking, where fullstate.c cannot help it.
  */
 static void check_cookies(struct synq_conf *conf, const struct net *net,
 			  struct netlink_ext_ack *extack)
@@ -427,7 +428,8 @@ static void check_cookies(struct synq_conf *conf, const struct net *net,
 		NL_SET_ERR_MSG(extack, "excess cookie drops while net.ipv4.tcp_syncookies is 0");
 	else if (given & BIT(SYNQ_COOKIES_ALWAYS) && !syncookies)
 		NL_SET_ERR_MSG(extack, "no cookies are sent while net.ipv4.tcp_syncookies is 0");
-	else if (given & BIT(SYNQ_COOKIES_NEVER) && syncookies == 2)
+	else if (!SYNQ_HAS_ISN && given & BIT(SYNQ_COOKIES_NEVER) &&
+		 syncookies == 2)
 		NL_SET_ERR_MSG(extack, "cookies never cannot hold: net.ipv4.tcp_syncookies is 2");
 }
 

@@ -14,7 +14,8 @@
  * auto		by a cookie while the class has had its share of the SYN queue.
  * never	by no cookie.
  *
- * Where the kernel looks at no cookies (tcp_syncookies=0) they all are as never. A
+ * Where the kernel looks at no cookies (tcp_syncookies=0) they all are as never; where
+ * it sends nothing else (2), fullstate.c has it keep full state all the same.  A
  * SYN that may not be answered by a cookie is treated as excess is while the queue
  * holds no more for its class: so no other class loses its full state to it.  One
  * that cannot be, of an MPTCP subflow, for a listener with keys, or where left.c has
@@ -42,6 +43,7 @@
 #include "admission.h"
 #include "answer.h"
 #include "cookie.h"
+#include "fullstate.h"
 #include "judge.h"
 #include "left.h"
 #include "policer.h"
@@ -62,16 +64,10 @@ static void count(const struct synq_arrival *syn, enum synq_counter counter)
 	synq_count(syn->listener->port, syn->class->slot, counter);
 }
 
-/* By class, listener, and application; and whether the kernel would look at any. */
 static enum synq_cookies policy(const struct synq_arrival *syn)
 {
-	struct synq_listener own = *syn->listener;
-
-	if (!READ_ONCE(sock_net(syn->sk)->ipv4.sysctl_tcp_syncookies))
-		return SYNQ_COOKIES_NEVER;
-	if (syn->record)
-		own = synq_record_listener(syn->record, syn->listener);
-	return synq_conf_cookies(syn->class, &own);
+	return synq_fullstate_policy(syn->sk, syn->listener, syn->class,
+				     syn->record);
 }
 
 static void find_record(struct synq_arrival *syn)
@@ -335,10 +331,11 @@ static bool carry_out(const struct synq_arrival *syn, enum synq_verdict verdict)
 	return verdict == SYNQ_VERDICT_EXCESS_PASS;
 }
 
-/* tcp_syncookies=2: the kernel answers everybody by its own cookies. */
 static bool takes_place(const struct synq_arrival *syn)
 {
-	return READ_ONCE(sock_net(syn->sk)->ipv4.sysctl_tcp_syncookies) != 2;
+	return synq_fullstate_is_kept(syn->sk, syn->conf, syn->listener,
+				      syn->class, syn->record,
+				      syn->seg.client.is_v6);
 }
 
 static void recall(struct synq_arrival *syn)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Borrows two callbacks of each managed listening socket, and its destructor:
+ * Borrows three callbacks of each managed listening socket, and its destructor:
  *
+ *   icsk_af_ops->conn_request	may this SYN have full state? (fullstate.c)
  *   icsk_af_ops->syn_recv_sock	the gate: may this request be promoted now?
  *   sk_data_ready		puts what was appended into class order
  *   sk_destruct		the socket goes, and its record with it
@@ -11,11 +12,11 @@
  *
  * DOC: the borrowing rules
  *
- * 1. A child is a copy of its listener and inherits all three.  The gate puts
- *    each one that is ours back into every child that it lets through.  A
- *    child that fails inside the original syn_recv_sock() dies there, with our
- *    destructor, which finds no record for it and calls the one that sockets
- *    of its family have.
+ * 1. A child is a copy of its listener and inherits the ops, sk_data_ready and
+ *    sk_destruct.  The gate puts each one that is ours back into every child that
+ *    it lets through.  A child that fails inside the original syn_recv_sock() dies
+ *    there, with our destructor, which finds no record for it and calls the one
+ *    that sockets of its family have.
  * 2. Attach: the record is hashed, then the ops are replaced, then a grace
  *    period passes, then sk_data_ready and sk_destruct are replaced.  A CPU
  *    that entered the original syn_recv_sock() before the ops changed is done
@@ -37,7 +38,9 @@
  *    exit waits for it.
  * 6. A copy of ops lives from its first use to module exit, and serves every
  *    listener with the same original, since setsockopt(2) calls through the
- *    pointer without RCU.
+ *    pointer without RCU.  Ours in it are called in softirq, or with BH off under
+ *    rcu_read_lock() (a SYN out of a socket's backlog), and the pointer is loaded
+ *    there, too: rules 2 and 3 hold for conn_request() as for syn_recv_sock().
  * 7. Only what is ours is put back.  If somebody else sits on top, the record
  *    stays as a mere pass-through, and the module stays loaded, until the
  *    socket is gone.
@@ -54,6 +57,7 @@
 #include <net/tcp.h>
 #include "classify.h"
 #include "compat.h"
+#include "fullstate.h"
 #include "gate.h"
 #include "listener.h"
 #include "ops.h"
@@ -223,6 +227,27 @@ out:
 	return child;
 }
 
+/* The caller has BH off and holds rcu_read_lock(). */
+static int synq_conn_request(struct sock *sk, struct sk_buff *skb)
+{
+	const struct inet_connection_sock_af_ops *original;
+	const struct synq_record *record = synq_record_find(sk);
+	const struct synq_conf *conf;
+
+	if (!record) {
+		/* A foreign owner kept our pointer: rule 7. */
+		original = synq_ops_original(READ_ONCE(inet_csk(sk)->icsk_af_ops));
+		if (original)
+			return original->conn_request(sk, skb);
+		tcp_listendrop(sk);
+		return 0;
+	}
+	conf = synq_record_conf(record);
+	if (conf)
+		synq_fullstate_request(sk, conf, record, skb);
+	return record->ops->original->conn_request(sk, skb);
+}
+
 /* The listener of a port in force, with a reference. */
 static struct synq_port *port_of(struct synq_net *sn, u16 num)
 {
@@ -293,7 +318,7 @@ static struct synq_record *borrow_ops(struct synq_net *sn, struct sock *sk)
 	}
 	if (may_manage(sk)) {
 		ops = synq_ops_get(inet_csk(sk)->icsk_af_ops,
-				   synq_syn_recv_sock);
+				   synq_syn_recv_sock, synq_conn_request);
 		record = synq_record_alloc(sn, sk, port);
 	}
 	if (!ops || !record) {

@@ -24,6 +24,7 @@ static bool is_copy_of(const struct synq_ops *ops,
 	if (ops->original != original)
 		return false;
 	now.syn_recv_sock = ops->copy.syn_recv_sock;
+	now.conn_request = ops->copy.conn_request;
 	return !memcmp(&now, &ops->copy, sizeof(now));
 }
 
@@ -31,13 +32,14 @@ static bool is_copy_of(const struct synq_ops *ops,
  * synq_ops_get() - the copy of some operations, made at the first use
  * @original: of a listener
  * @gate: to be called for syn_recv_sock(); always the same
+ * @request: likewise for conn_request()
  *
  * Context: process; callers exclude each other
  * Return: NULL without memory
  */
 const struct synq_ops *
 synq_ops_get(const struct inet_connection_sock_af_ops *original,
-	     synq_syn_recv_fn gate)
+	     synq_syn_recv_fn gate, synq_conn_request_fn request)
 {
 	struct synq_ops *ops;
 
@@ -50,6 +52,7 @@ synq_ops_get(const struct inet_connection_sock_af_ops *original,
 	ops->original = original;
 	ops->copy = *original;
 	ops->copy.syn_recv_sock = gate;
+	ops->copy.conn_request = request;
 	list_add_rcu(&ops->list, &copies);
 	return ops;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copies of address family operations, with the gate in them.  See ops.c.
+ * Copies of address family operations, with two of ours in them.  See ops.c.
  */
 #ifndef _SYNQ_OPS_H
 #define _SYNQ_OPS_H
@@ -15,11 +15,13 @@ typedef struct sock *(*synq_syn_recv_fn)(const struct sock *sk,
 					 struct request_sock *req_unhash,
 					 bool *own_req SYNQ_SYN_RECV_REST_DECL);
 
+typedef int (*synq_conn_request_fn)(struct sock *sk, struct sk_buff *skb);
+
 /**
- * struct synq_ops - a listener's address family operations, with the gate
+ * struct synq_ops - a listener's address family operations, with two of ours
  * @list: all of them
  * @original: what was there
- * @copy: of the original, with another syn_recv_sock()
+ * @copy: of the original, with another syn_recv_sock() and conn_request()
  */
 struct synq_ops {
 	struct list_head list;
@@ -29,7 +31,7 @@ struct synq_ops {
 
 const struct synq_ops *
 synq_ops_get(const struct inet_connection_sock_af_ops *original,
-	     synq_syn_recv_fn gate);
+	     synq_syn_recv_fn gate, synq_conn_request_fn request);
 const struct inet_connection_sock_af_ops *
 synq_ops_original(const struct inet_connection_sock_af_ops *copy);
 void synq_ops_free_all(void);

@@ -32,3 +32,5 @@ probe INET_REPFLOW net/inet_sock.h \
 	'INET_FLAGS_REPFLOW'
 probe SEQ_AND_TS_OFF net/secure_seq.h \
 	'secure_tcp_seq_and_ts_off\('
+probe TW_ISN net/tcp.h \
+	'u32 tcp_tw_isn;'

@@ -37,8 +37,13 @@ connect() {
 	local from=10.3.0.1 to=${3-$V4}
 	[ "$1" = synq ] || from=10.4.0.1
 	case $to in *:*) from=fd00:3::1; [ "$1" = synq ] || from=fd00:4::1 ;; esac
-	set_sysctl "$SRV" net.ipv4.tcp_syncookies 1
-	[ "$1" = synq ] || set_sysctl "$SRV" net.ipv4.tcp_syncookies 2
+	if [ "$1" = synq ]; then
+		sq on
+		set_sysctl "$SRV" net.ipv4.tcp_syncookies 1
+	else
+		sq off
+		set_sysctl "$SRV" net.ipv4.tcp_syncookies 2
+	fi
 	# The token, if there is one.
 	[ "$1" = stock ] ||
 		"$PEER" segment -N "$CLI" -n 2 -p $next \

@@ -48,10 +48,11 @@ a_route_each() {
 	done | ip -n "$SRV" -batch - || die "no routes"
 }
 
-# classes CLASS: that the clients have.  Gold may fill the queue, bulk may not.
+# classes CLASS: that the clients have.  Gold may fill the queue, and comes by cookies;
+# bulk may not.
 classes() {
 	apply <<-EOT
-		class add gold priority 0 reserve 50%
+		class add gold priority 0 reserve 50% cookies always
 		class add bulk priority 6 max-wait none
 		match add source 10.3.0.0/16 class $1
 		match add source fd00:3::/32 class $1

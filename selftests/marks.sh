@@ -118,4 +118,5 @@ is "other bits of the mark are untouched" \
 stop "$on"
 
 order_under 1 "the queue is ordered by the mark of the SYN"
+sq listener set port $PORT cookies always
 order_under 2 "and by the mark of the ACK where cookies are sent"

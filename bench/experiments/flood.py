@@ -44,9 +44,6 @@
 # amplify-*.  The flood in the ordinary class, and enough time for SYN-ACKs to come
 # again (synack_retries 1).  Expected: stock sends two for each SYN that has found
 # room; synq one for each, and one more for what conforms to its rate.
-#
-# Known not to hold: under tcp_syncookies=2 the kernel itself answers every SYN of
-# everybody by a cookie; options are kept, but not the state that a lost ACK needs.
 """The SYN flood experiment."""
 
 from dataclasses import replace
