@@ -10,13 +10,14 @@
 # What the guest has besides busybox: where the real program differs from the
 # applet in what tests rely on.
 GUEST_TOOLS='bash dash mount kmod ip ss tc bridge nft nstat conntrack grep sed
-timeout date stty switch_root iptables-nft iptables-legacy'
+timeout date stty switch_root iptables-legacy xtables-legacy-multi xtables-nft-multi'
 GUEST_TREES='/etc/iproute2 /usr/share/iproute2 /etc/protocols /etc/services
 /etc/nsswitch.conf /usr/lib/x86_64-linux-gnu/xtables'
 
 # Modules that are there to be loaded on demand, besides those loaded first.
 GUEST_MODULES='nfnetlink_hook nfnetlink_queue af_packet tls ifb tun bridge br_netfilter vrf macvlan ip_tables
-ip6_tables iptable_filter iptable_raw ip6table_filter ip6table_raw nf_conntrack_netlink
+ip6_tables iptable_filter iptable_mangle iptable_raw ip6table_filter ip6table_mangle
+ip6table_raw nf_conntrack_netlink
 nf_log_syslog nf_nat nf_synproxy_core nft_chain_nat nft_connlimit nft_dynset
 nft_fib_inet nft_hash nft_log nft_masq nft_meta_bridge nft_nat nft_numgen nft_objref nft_queue
 nft_quota nft_redir nft_reject nft_socket nft_synproxy nft_tproxy xt_comment xt_CT
