@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# make			the module for the running kernel, and the command
+# make			the modules for the running kernel, and the command; the
+#			library for iptables, where libxtables is there
 # make KDIR=...		the module for another kernel
 # make demo		an overloaded Apache in a VM, without and with synq
 # make bench		experiments in a VM (ONLY=overload, FAST=1)
@@ -9,6 +10,7 @@
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 PREFIX ?= /usr/local
+HAVE_XTABLES := $(shell pkg-config --exists xtables && echo y)
 YNL_SOURCE ?= $(shell scripts/kernel source 6.12)
 
 .PHONY: all module tools
@@ -22,6 +24,7 @@ module:
 
 tools:
 	$(MAKE) -C tools/synq
+	$(if $(HAVE_XTABLES),$(MAKE) -C tools/iptables)
 
 .PHONY: demo bench check check-all mutants unit ynl
 demo:
@@ -55,16 +58,19 @@ ynl:
 install: all
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
 	$(MAKE) -C tools/synq install PREFIX=$(PREFIX)
+	$(if $(HAVE_XTABLES),$(MAKE) -C tools/iptables install)
 
 clean:
 	-test -e $(KDIR)/Makefile && $(MAKE) -C $(KDIR) M=$(CURDIR) clean
 	$(MAKE) -C tools/synq clean
+	$(MAKE) -C tools/iptables clean
 	$(MAKE) -C module/test clean
 	$(MAKE) -C selftests clean
 	rm -rf out
 
 help:
-	@echo 'make [KDIR=DIR]   the module (for the running kernel) and the command'
+	@echo 'make [KDIR=DIR]   the modules (for the running kernel), the command, and the'
+	@echo '                  library for iptables, where libxtables is there'
 	@echo 'make demo         an overloaded Apache in a VM, without and with synq'
 	@echo '                  (FAST=1: 3 minutes instead of 10); out/demo.*'
 	@echo 'make bench        experiments against stock and rivals, 60 minutes each'
@@ -75,5 +81,5 @@ help:
 	@echo 'make unit         unit tests in user space'
 	@echo 'make mutants      breaks one mechanism at a time; each must be noticed'
 	@echo 'make ynl          regenerates the netlink code from the spec'
-	@echo 'make install      module, command, man page, completion (PREFIX=)'
+	@echo 'make install      modules, command, library, man page, completion (PREFIX=)'
 	@echo 'make clean'

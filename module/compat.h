@@ -234,6 +234,13 @@ static inline struct nlattr **synq_dump_attrs(struct netlink_callback *cb)
 #endif
 }
 
+/* The namespace of what we export: a string since 6.13. */
+#ifdef SYNQ_HAVE_NAMESPACE_STRING
+#define SYNQ_NAMESPACE	"SYNQ"
+#else
+#define SYNQ_NAMESPACE	SYNQ
+#endif
+
 /* Until 6.2 a policy could not point to a constant range. */
 #ifndef SYNQ_HAVE_NLA_CONST_RANGE
 #undef NLA_POLICY_FULL_RANGE

@@ -30,6 +30,8 @@ probe SK_UID net/sock.h \
 	'kuid_t sk_uid\('
 probe INET_REPFLOW net/inet_sock.h \
 	'INET_FLAGS_REPFLOW'
+probe NAMESPACE_STRING linux/export.h \
+	'EXPORT_SYMBOL_NS_GPL\(sym, ns\) __EXPORT_SYMBOL\(sym, "GPL", ns\)'
 probe SEQ_AND_TS_OFF net/secure_seq.h \
 	'secure_tcp_seq_and_ts_off\('
 probe TW_ISN net/tcp.h \

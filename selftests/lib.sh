@@ -121,6 +121,8 @@ cleanup() {
 	done
 	[ ${#spaces[@]} = 0 ] || printf 'netns del %s\n' "${spaces[@]}" |
 		ip -force -batch -
+	# The rules of a namespace go some time after it.
+	[ ! -d /sys/module/xt_synq ] || wait_for 10 rmmod xt_synq
 	[ ! -d /sys/module/synq ] || rmmod synq
 	rm -rf "$TMP"
 } 2>/dev/null
@@ -532,6 +534,7 @@ begin() {
 		PATH=$PATH:$(cd "$DIR/../tools/synq" && pwd)
 	fi
 	need synq
+	[ ! -d /sys/module/xt_synq ] || rmmod xt_synq
 	[ ! -d /sys/module/synq ] || rmmod synq ||
 		skip_all "synq is in use and cannot be unloaded"
 	echo "selftest $TEST $$ begins" >/dev/kmsg
