@@ -34,6 +34,9 @@ int command_change(struct words *words);
 int command_show(struct words *words, unsigned int flags, enum object object);
 int command_classify(struct words *words, unsigned int flags);
 
+/* export.c */
+int command_export(struct words *words, unsigned int flags);
+
 /* why.c */
 int command_why(struct words *words, unsigned int flags);
 

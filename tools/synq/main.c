@@ -38,9 +38,9 @@ static const char help[] =
 "  stats [-j] [class NAME] [listener PORT]    stats sources [class NAME] [top N]\n"
 "  off, on                            leave all to the stock kernel; resume\n"
 "  flush, monitor [-j]                remove the configuration; say its changes\n"
-"A line of FILE is a command of class, match, listener, mark or set; # begins\n"
-"a comment. Exit status: 0 done, 1 input refused and nothing changed, 2 kernel\n"
-"module not reachable, 3 diff found differences. See synq(8).\n";
+"  export nft [FILE]                  marks of the classes, for rulesets of nft\n"
+"FILE has commands of class, match, listener, mark and set; # begins a comment.\n"
+"Exit status: 0 done, 1 refused, 2 no kernel module, 3 differences; see synq(8).\n";
 
 static int command_help(struct words *words, unsigned int flags)
 {
@@ -78,11 +78,11 @@ static const struct command commands[] = {
 	{ "why", command_why, FLAG_JSON },
 	{ "stats", command_stats, FLAG_JSON },
 	{ "monitor", command_monitor, FLAG_JSON },
+	{ "export", command_export, 0 },
 	{ "help", command_help, 0 },
 	{ .name = "service" },
 	{ .name = "top" },
 	{ .name = "doctor" },
-	{ .name = "export" },
 	{ }
 };
 

@@ -70,6 +70,7 @@ _synq_words() {
 	classify/*) [ "$last" = mark ] || echo 'mark' ;;
 	apply/*) echo '--check --confirm --print' ;;
 	monitor/*) echo '-j' ;;
+	export/) echo nft ;;
 	esac
 }
 
@@ -80,8 +81,8 @@ _synq() {
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'apply diff save class match
-			listener mark set classify why stats confirm monitor on
-			off flush help' \
+			listener mark set classify why stats export confirm
+			monitor on off flush help' \
 			-- "$current")
 		return
 	fi
@@ -90,8 +91,9 @@ _synq() {
 		"$(_synq_words "$command" "$verb" "$last")" -- "$current")
 	case $command/$current in
 	apply/-* | diff/-*) ;;
-	apply/* | diff/*)
-		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY \
+	apply/* | diff/* | export/*)
+		[ "$command/$verb" = export/ ] ||
+			mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY \
 			< <(compgen -f -- "$current") ;;
 	esac
 	[ "$command/$last" != match/source-file ] ||
