@@ -19,6 +19,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -167,10 +168,14 @@ def batch(netns, commands):
     sh(*where, "ip", "-batch", "-", text="\n".join(commands))
 
 
+def load_text(netns, rules):
+    """Load a ruleset."""
+    sh(*inside(netns, "nft", "-f", "-"), text=rules)
+
+
 def load_rules(netns, name, words=None):
     """Load a ruleset of this directory; @WORDS@ in it are filled in."""
-    rules = fill_in(name, words or {})
-    sh(*inside(netns, "nft", "-f", "-"), text=rules)
+    load_text(netns, fill_in(name, words or {}))
 
 
 def fill_in(name, words):
@@ -178,6 +183,16 @@ def fill_in(name, words):
     text = (HERE / name).read_text()
     for key, value in words.items():
         text = text.replace(f"@{key}@", str(value))
+    return text
+
+
+def adapt(name, examples):
+    """A ruleset of nft/, as it is for anybody, with other values than its examples."""
+    text = Path(shutil.which(name) or stop(f"no {name}")).read_text()
+    for example, value in examples.items():
+        if example not in text:
+            stop(f"{name}: no {example}")
+        text = text.replace(example, value)
     return text
 
 

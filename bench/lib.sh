@@ -63,5 +63,6 @@ measure() {
 	"$top/scripts/vm" --way host --kernel "$kernel" --smp 2 --mem 2G \
 		--parallel --env "FAST=${FAST:-}" --out "$raw" \
 		--log "$raw/kernel.log" --timeout "$seconds" --dir "$top/bench" \
-		--file "$build/openload" "$@" -- bash -c "./$guest" | show
+		--file "$build/openload" --file "$top/nft/limit-others.nft" \
+		--file "$top/nft/limit-sources.nft" "$@" -- bash -c "./$guest" | show
 }

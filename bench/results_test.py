@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,8 +22,10 @@ from types import SimpleNamespace
 import cdf
 import experiment
 import figures
+import guest
 import outcome
 import results
+import systems
 from experiment import Cell, at_least, at_most
 
 TMP = tempfile.TemporaryDirectory(prefix="synq-results-")
@@ -638,6 +641,29 @@ class Generator(unittest.TestCase):
                 due.append([row.split("\t")[2] for row in out.splitlines()])
         self.assertEqual(due[0], due[1])
         self.assertTrue(150 < len(due[0]) < 350)
+
+
+class Rivals(unittest.TestCase):
+    """The rivals of nft/ are measured with other values than their examples."""
+
+    def adapted(self, word):
+        """The ruleset of a system."""
+        rival = systems.make_system(word, C)
+        place = str(Path(__file__).resolve().parent.parent / "nft")
+        with unittest.mock.patch.dict(os.environ, {"PATH": place}):
+            text = guest.adapt(rival.rules, rival.words())
+        self.assertIn(f"preferred4 = {guest.PREFERRED.prefix4}\n", text)
+        self.assertIn(f"preferred6 = {guest.PREFERRED.prefix6}\n", text)
+        return text
+
+    def test_limit(self):
+        self.assertIn("limit rate over 20/second burst 5 packets",
+                      self.adapted("nft-limit:0.2"))
+
+    def test_meter(self):
+        self.assertEqual(self.adapted("nft-meter").count(
+            "limit rate over {RATE}/second burst {BURST} packets".format(
+                **systems.METER)), 2)
 
 
 class Tap(unittest.TextTestResult):

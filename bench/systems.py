@@ -7,7 +7,8 @@
 import json
 import os
 
-from guest import PORT, PREFERRED, fill_in, inside, load_rules, sh
+from guest import (PORT, PREFERRED, adapt, fill_in, inside, load_rules, load_text,
+                   sh)
 from servers import SECOND_PORT
 
 
@@ -61,6 +62,18 @@ class NftRules(Stock):
         sh(*inside("server", "nft", "flush", "ruleset"))
 
 
+class NftFile(NftRules):
+    """A ruleset of nft/, which operators copy; other values than its examples."""
+
+    def words(self):
+        return {"203.0.113.0/24": PREFERRED.prefix4,
+                "2001:db8:cafe::/48": PREFERRED.prefix6,
+                "port = 80": f"port = {PORT}"}
+
+    def on(self):
+        load_text("server", adapt(self.rules, self.words()))
+
+
 class IngressDrop(NftRules):
     """The flood goes nowhere: how fast this machine is while one comes."""
 
@@ -72,14 +85,15 @@ class IngressDrop(NftRules):
 METER = {"RATE": 10, "BURST": 8}
 
 
-class NftMeter(NftRules):
+class NftMeter(NftFile):
     """A bucket for each source, in nft."""
 
     name = "nft-meter"
-    rules = "nft-meter.nft"
+    rules = "limit-sources.nft"
 
     def words(self):
-        return {**super().words(), **METER}
+        return {**super().words(),
+                "10/second burst 8": "{RATE}/second burst {BURST}".format(**METER)}
 
 
 class Hashlimit(Stock):
@@ -106,15 +120,15 @@ class NftSynproxy(NftRules):
         self.sysctl("net.netfilter.nf_conntrack_tcp_loose=0")
 
 
-class NftLimit(NftRules):
+class NftLimit(NftFile):
     """The best rate limit that nft can be given; argument: rate / capacity."""
 
     name = "nft-limit"
-    rules = "nft-limit.nft"
+    rules = "limit-others.nft"
 
     def words(self):
         rate = max(1, round(float(self.argument) * self.capacity))
-        return {**super().words(), "RATE": rate}
+        return {**super().words(), "80/second": f"{rate}/second"}
 
 
 class NftHash(NftRules):

@@ -15,7 +15,7 @@ GUEST_TREES='/etc/iproute2 /usr/share/iproute2 /etc/protocols /etc/services
 /etc/nsswitch.conf /usr/lib/x86_64-linux-gnu/xtables'
 
 # Modules that are there to be loaded on demand, besides those loaded first.
-GUEST_MODULES='nfnetlink_hook nfnetlink_queue af_packet tls ifb tun bridge br_netfilter vrf macvlan ip_tables
+GUEST_MODULES='nfnetlink_hook nfnetlink_queue af_packet tls ifb tun bridge br_netfilter vrf macvlan ip_gre ip_tables
 ip6_tables iptable_filter iptable_mangle iptable_raw ip6table_filter ip6table_mangle
 ip6table_raw nf_conntrack_netlink
 nf_log_syslog nf_nat nf_synproxy_core nft_chain_nat nft_connlimit nft_dynset
