@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 #
-# Connections that have to wait at the gate, for gate.sh and gate_sysctl.sh.
+# Connections that have to wait at the gate, for gate.sh, gate_sysctl.sh, slack.sh
+# and marks_gate.sh.
 #
 # The test at the SYN lets so few through that hardly anybody has to wait.  So
 # some clients ("late") are admitted while the queue is empty, and the server's
@@ -13,6 +14,14 @@
 # queue without an answer is a flood otherwise: hence no cookies.
 
 BACKLOG=40 RESERVE=10 LATE=10 BULK=50 WAITING=7
+TO=$V4 GOLD=10.1.0.1 FILLER=10.3.0.1
+LATECOMER=10.3.9.1 LATE_NET=10.3.9.0/24 NOBODY=192.0.2.9
+
+# From here on the same with IPv6.
+by_ipv6() {
+	TO=$V6 GOLD=fd00:1::1 FILLER=fd00:3::1
+	LATECOMER=fd00:3:9::1 LATE_NET=fd00:3:9::/48 NOBODY=2001:db8::9
+}
 
 two_classes() {
 	apply <<-EOT
@@ -40,8 +49,8 @@ syn_retrans_from() {
 # The way to the late, by a neighbour that nobody is.
 lose_late() {
 	ip -n "$SRV" -batch - <<-EOT || die "no route"
-		neighbour replace 192.0.2.9 lladdr 02:00:00:00:00:09 dev veth0
-		route add 10.3.9.0/24 via 192.0.2.9
+		neighbour replace $NOBODY lladdr 02:00:00:00:00:09 dev veth0
+		route add $LATE_NET via $NOBODY
 	EOT
 }
 
@@ -57,30 +66,30 @@ is_filled() {
 
 # overfill OPTION...: late and bulk clients
 overfill() {
-	local options=(-w 60000 "$@" "$V4" "$PORT") before seen=0
+	local options=(-w 60000 "$@" "$TO" "$PORT") before seen=0
 	before=$(mib TcpExt.TCPSynRetrans)
 	[ ! -d /sys/module/synq ] || seen=$(counter bulk seen)
 	lose_late
-	client "$TMP/late" -n $LATE -c $LATE -s 10.3.9.1 -S $LATE -i l \
+	client "$TMP/late" -n $LATE -c $LATE -s $LATECOMER -S $LATE -i l \
 		"${options[@]}"
 	fillers=("$LAST")
 	must_come 30 syn_retrans_from $((before + LATE))
 	fill "${options[@]}"
 	must_come 30 is_filled $((seen + LATE + BULK))
-	ip -n "$SRV" route del 10.3.9.0/24
+	ip -n "$SRV" route del $LATE_NET
 }
 
 # fill OPTION...: more bulk clients than there are slots for anybody; few at a
 # time, so that it is the queue that stops them
 fill() {
-	client "$TMP/bulk" -n $BULK -c 4 -p 50 -s 10.3.0.1 -S 200 -i b "$@"
+	client "$TMP/bulk" -n $BULK -c 4 -p 50 -s $FILLER -S 200 -i b "$@"
 	fillers+=("$LAST")
 }
 
 # gold OPTION...: get in while the server holds: what they send is acknowledged
 gold() {
-	"$PEER" client -N "$CLI" -n $RESERVE -c $RESERVE -s 10.1.0.1 -A \
-		-w 20000 -i g "$@" "$V4" "$PORT" >"$TMP/gold"
+	"$PEER" client -N "$CLI" -n $RESERVE -c $RESERVE -s $GOLD -A \
+		-w 20000 -i g "$@" "$TO" "$PORT" >"$TMP/gold"
 }
 
 full_to() {

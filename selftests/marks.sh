@@ -4,7 +4,9 @@
 # Packet marks in both directions, with the rulesets of nft/: sources are put
 # into classes by nft sets, a judged SYN leaves with its class, later chains
 # count by it, and the connection keeps the class of its SYN in the accept
-# queue, through SYN cookies as well. Other bits of the mark stay.
+# queue, through SYN cookies as well, whose final ACK has it without any rule.
+# Other bits of the mark stay. Masks and marks that cannot be are refused, with the
+# reason. The gate is in marks_gate.sh.
 #
 # Would miss its mark if: the mask were not read before the matches, marks were
 # not written, or the queue classified by address alone.
@@ -22,6 +24,7 @@ with_marks() {
 		class add bulk priority 6 mark 2 max-wait none
 		match add source 10.2.0.0/16 class gold
 		match add source 10.3.8.0/24 class gold
+		match add source fd00:2::/32 class gold
 		listener add port 80
 	EOT
 }
@@ -49,23 +52,49 @@ everybody() {
 	one 10.4.0.1 6
 }
 
-# order_under N NAME: hold, connect bulk then gold by mark alone, accept
+# order_under N NAME TO GOLD BULK: hold, connect bulk then gold by mark alone, accept
 order_under() {
 	local out=$TMP/order$1
 	set_sysctl "$SRV" net.ipv4.tcp_syncookies "$1"
+	rm -f "$TMP/go$1"
 	server "$out" -a :: -m list -H "$TMP/go$1" -b 64 $PORT
-	manage $V4 $PORT
-	"$PEER" client -N "$CLI" -s 10.3.0.9 -n 3 -A $V4 $PORT >/dev/null
-	"$PEER" client -N "$CLI" -s 10.1.0.9 -n 3 -A $V4 $PORT >/dev/null
+	manage "$3" $PORT
+	"$PEER" client -N "$CLI" -s "$5" -n 3 -A "$3" $PORT >/dev/null
+	"$PEER" client -N "$CLI" -s "$4" -n 3 -A "$3" $PORT >/dev/null
 	must_come 10 queue_is 6
 	: >"$TMP/go$1"
 	must_come 20 has "$out" '^accept' 6
 	stop "$LAST"
 	is "$2" "$(awk '/^accept/ { sub("::ffff:", "", $2); print $2 }' "$out" | xargs)" \
-		"10.1.0.9 10.1.0.9 10.1.0.9 10.3.0.9 10.3.0.9 10.3.0.9"
+		"$4 $4 $4 $5 $5 $5"
 }
 
-plan 14
+# acks_are COUNTER N: ACKs that no rule gave a class, and that have gold's mark
+acks_are() {
+	[ "$(srv nft list counter inet other "$1" |
+		sed -n 's/.*packets \([0-9]*\).*/\1/p')" = "$2" ]
+}
+
+# refused NAME REGEX COMMAND...: one test: status 1, one line that says why, and the
+# configuration is as it was
+refused() {
+	local name=$1 regex=$2 status=0 err
+	shift 2
+	sq save >"$TMP/before"
+	sq "$@" >"$TMP/out" 2>"$TMP/err" || status=$?
+	sq save >"$TMP/after"
+	mapfile -t err <"$TMP/err"
+	if [ $status = 1 ] && [ ${#err[@]} = 1 ] &&
+		[[ ${err[0]} =~ ^synq:\ $regex$ ]] &&
+		cmp -s "$TMP/before" "$TMP/after"; then
+		ok "refused: $name"
+	else
+		note "status $status: ${err[*]}"
+		not_ok "refused: $name"
+	fi
+}
+
+plan 24
 
 srv nft -f "$(command -v class-by-mark.nft)" || die "class-by-mark.nft"
 srv nft -f "$(command -v count-by-class.nft)" || die "count-by-class.nft"
@@ -74,6 +103,7 @@ srv nft -f - <<-EOT
 	add element inet synq_classes gold4 { 10.1.0.0/16 }
 	add element inet synq_classes gold6 { fd00:1::/32 }
 	add element inet synq_classes bulk4 { 10.3.0.0/16 }
+	add element inet synq_classes bulk6 { fd00:3::/32 }
 	table inet other {
 		chain before {
 			type filter hook prerouting priority raw - 10;
@@ -82,8 +112,15 @@ srv nft -f - <<-EOT
 		chain after {
 			type filter hook prerouting priority raw + 30;
 			tcp flags & (syn | ack) == syn meta mark & 0xf0ffffff != 0x15 counter name wrong
+			tcp dport != 80 accept
+			tcp flags & (syn | ack) != ack accept
+			meta mark & 0x0f000000 != 0x01000000 accept
+			ip saddr 10.2.0.0/16 counter name acks4
+			ip6 saddr fd00:2::/32 counter name acks6
 		}
 		counter wrong { }
+		counter acks4 { }
+		counter acks6 { }
 	}
 EOT
 
@@ -117,6 +154,33 @@ is "other bits of the mark are untouched" \
 	"$(srv nft list counter inet other wrong | grep -c 'packets 0')" 1
 stop "$on"
 
-order_under 1 "the queue is ordered by the mark of the SYN"
+by_v4=("$V4" 10.1.0.9 10.3.0.9) by_v6=("$V6" fd00:1::9 fd00:3::9)
+order_under 1 "the queue is ordered by the mark of the SYN" "${by_v4[@]}"
+order_under 1 "IPv6: the queue is ordered by the mark of the SYN" "${by_v6[@]}"
 sq listener set port $PORT cookies always
-order_under 2 "and by the mark of the ACK where cookies are sent"
+order_under 2 "and by the mark of the ACK where cookies are sent" "${by_v4[@]}"
+order_under 2 "IPv6: and by the mark of the ACK where cookies are sent" "${by_v6[@]}"
+
+# Cookies are still sent.  These have a class by match, and no rule marks them.
+server "$TMP/acks" -a :: -m list -E "$TMP/end" -b 64 $PORT
+one 10.2.0.2 3
+check "the ACK of a cookie has its class's mark" wait_for 10 acks_are acks4 3
+one fd00:2::2 3
+check "IPv6: the ACK of a cookie has its class's mark" wait_for 10 acks_are acks6 3
+stop "$LAST"
+
+refused "two classes of one mark" \
+	'"mark 0x1": class gold has this mark already' class set bulk mark 1
+refused "a mark that does not fit the mask" \
+	'"mark 0x10": the mark of silver does not fit mask 0x0f000000, which holds 1\.\.15' \
+	class add silver priority 3 mark 16
+refused "a mask that is too narrow" \
+	'"mark 0x2": the mark of bulk does not fit mask 0x01000000, which holds 1\.\.1' \
+	mark mask 0x01000000
+refused "a mask in pieces" \
+	'"0x50000000": the bits of the mask are not in one piece' \
+	mark mask 0x50000000
+refused "no mask any more" \
+	'"mark 0x1": no bits are reserved for the mark of gold \(mark mask M\)' mark del
+refused "another mask beside it" \
+	'"mask 0x000000f0": the mask is 0x0f000000 already' mark add mask 0xf0

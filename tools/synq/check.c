@@ -82,12 +82,13 @@ static int check_class(const struct conf *conf, const struct class *class)
 	snprintf(value, sizeof(value), "mark 0x%x", spec->mark);
 	if (!conf->mask)
 		return refuse(&origin, value,
-			      "no bits are reserved for it (mark mask M)");
+			      "no bits are reserved for the mark of %s (mark mask M)",
+			      spec->name);
 	max = conf->mask / (conf->mask & -conf->mask);
 	if (spec->mark > max)
 		return refuse(&origin, value,
-			      "does not fit mask 0x%08x, which holds 1..%u",
-			      conf->mask, max);
+			      "the mark of %s does not fit mask 0x%08x, which holds 1..%u",
+			      spec->name, conf->mask, max);
 	return DONE;
 }
 

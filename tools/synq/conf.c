@@ -303,6 +303,22 @@ static int edit_listener(struct conf *conf, const struct edit *edit)
 	return DONE;
 }
 
+static int edit_mark(struct conf *conf, const struct edit *edit)
+{
+	char text[EDIT_TEXT];
+
+	if (edit->verb == VERB_ADD && conf->mask && conf->mask_line)
+		return refuse(&edit->origin, edit_value(edit, text),
+			      "the mask is 0x%08x already (line %u)",
+			      conf->mask, conf->mask_line);
+	if (edit->verb == VERB_ADD && conf->mask)
+		return refuse(&edit->origin, edit_value(edit, text),
+			      "the mask is 0x%08x already", conf->mask);
+	conf->mask = edit->verb == VERB_DEL ? 0 : edit->mask;
+	conf->mask_line = edit->origin.line;
+	return DONE;
+}
+
 /**
  * conf_edit() - change a configuration
  * @conf: the configuration
@@ -320,9 +336,7 @@ int conf_edit(struct conf *conf, const struct edit *edit)
 	case OBJECT_LISTENER:
 		return edit_listener(conf, edit);
 	case OBJECT_MARK:
-		conf->mask = edit->verb == VERB_DEL ? 0 : edit->mask;
-		conf->mask_line = edit->origin.line;
-		break;
+		return edit_mark(conf, edit);
 	case OBJECT_SET:
 		conf->observe = edit->observe;
 		conf->observe_line = edit->origin.line;
