@@ -73,7 +73,7 @@ def real(server, preferred=.12, **factors):
 
 CELLS = [
     BASE,
-    vary("light", systems=("synq",), ordinary=0.55, service_ms=1.25, preferred=0.0,
+    vary("light", systems=("synq",), ordinary=0.55, workers=2, preferred=0.0,
          shortest_s=240.0),
     vary("ordinary-0.5", ordinary=0.5),
     vary("ordinary-1.5", ordinary=1.5),
