@@ -74,16 +74,17 @@ static struct synq_lpm_node **table_alloc(u32 chunks)
  */
 int synq_chunks_share(struct synq_lpm *to, const struct synq_lpm *from)
 {
+	struct synq_lpm_node **table;
 	u32 i;
 
-	*to = *from;
+	synq_lpm_init(to, from->bits);
 	if (!from->chunks)
 		return 0;
-	to->chunk = table_alloc(from->chunks);
-	if (!to->chunk) {
-		synq_lpm_init(to, from->bits);
+	table = table_alloc(from->chunks);
+	if (!table)
 		return -ENOMEM;
-	}
+	*to = *from;
+	to->chunk = table;
 	for (i = 0; i < from->chunks; i++) {
 		to->chunk[i] = from->chunk[i];
 		refcount_inc(refs_of(to->chunk[i]));
