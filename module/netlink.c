@@ -159,6 +159,8 @@ int synq_nl_conf_confirm_doit(struct sk_buff *skb, struct genl_info *info)
 
 	mutex_lock(&sn->lock);
 	err = synq_trial_confirm(sn);
+	if (!err)
+		synq_nl_tell(sn);
 	mutex_unlock(&sn->lock);
 	if (err)
 		NL_SET_ERR_MSG(info->extack, "nothing is on trial");

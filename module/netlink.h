@@ -16,6 +16,7 @@ void synq_netlink_exit(void);
 int synq_nl_permitted(const struct net *net, struct netlink_ext_ack *extack);
 
 int synq_nl_put_conf(struct sk_buff *skb, const struct synq_net *sn);
+void synq_nl_tell(const struct synq_net *sn);
 void synq_nl_event_init(void);
 void synq_nl_event_exit(void);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The state of a network namespace as a message: the answer to conf-get, and what
- * the group "config" hears whenever another configuration is in force or synq is
- * switched off or on, whoever did it.
+ * the group "config" hears whenever another configuration is in force, what is on
+ * trial is confirmed, or synq is switched off or on, whoever did it.
  *
  * An observer of conf.c: &synq_net.lock is held, so that the messages come in
  * the order of the generations.  A listener that has no room loses some (ENOBUFS)
@@ -65,7 +65,13 @@ int synq_nl_put_conf(struct sk_buff *skb, const struct synq_net *sn)
 			       atomic64_read(&sn->malformed));
 }
 
-static void tell(const struct synq_net *sn)
+/**
+ * synq_nl_tell() - tell whoever listens what state a network namespace is in
+ * @sn: network namespace
+ *
+ * Context: process, &synq_net.lock held
+ */
+void synq_nl_tell(const struct synq_net *sn)
 {
 	struct sk_buff *skb;
 	void *head;
@@ -94,7 +100,7 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 		break;
 	case SYNQ_CONF_PUBLISHED:
 	case SYNQ_CONF_SWITCHED:
-		tell(change->sn);
+		synq_nl_tell(change->sn);
 		break;
 	}
 	return NOTIFY_DONE;

@@ -10,7 +10,7 @@
 # trial were taken for that of the next, or the work outlived the namespace.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 23
+plan 24
 
 # What is in force.
 saved() {
@@ -88,6 +88,8 @@ sq class del more
 # --- it stays ---
 sq apply --confirm 3s "$TMP/other" 2>/dev/null
 check "confirmed" sq confirm
+n=$(generation)
+check "that is told" wait_for 10 grep -q "^generation $n: .* listener$" "$TMP/monitor"
 is "nothing is on trial any more" "$(conf_counter confirm_left)" ""
 sq confirm >"$TMP/out" 2>&1
 is "confirmed twice" "$? $(cat "$TMP/out")" "1 synq: nothing is on trial"
