@@ -118,6 +118,14 @@ class Cell:
             return 100.0
         return 1e3 * self.workers / self.service_ms
 
+    def busy_clients(self):
+        """So many, each of which asks again at once, never leave a worker idle.
+
+        A client is away for two RTTs, one to connect and one for the answer.
+        """
+        away = (self.nominal() or 0) * 2 * self.rtt_ms / 1e3
+        return max(64, 2 * self.workers + 32, round(2 * away))
+
     def netem(self):
         """What happens to packets on their way to the server, and back.
 

@@ -390,6 +390,13 @@ class Flooding(unittest.TestCase):
             cell = replace(FLOODED, flood=float(named))
             self.assertEqual(cell.schedule(C, True, carries)["spoofed_per_s"], rate)
 
+    def test_clients_never_leave_a_worker_idle(self):
+        cell = Cell("c", workers=2, service_ms=2.5, rtt_ms=40.0)
+        self.assertEqual(cell.busy_clients(), 128)
+        self.assertEqual(replace(cell, workers=1, rtt_ms=0.0).busy_clients(), 64)
+        # Workers that wait for the client are many, and serve few.
+        self.assertEqual(replace(cell, workers=24, requests=3).busy_clients(), 80)
+
     def test_floods_of_one_family(self):
         self.assertEqual(replace(FLOODED, families="4").forged(),
                          ("10.0.0.0/8",))
