@@ -48,6 +48,8 @@ struct scenario {
 	double surge[3];	/* of the ordinary, by third of the time; 0: 1 */
 	unsigned int crowd;	/* ordinary at once, */
 	double crowd_every;	/* s */
+	double stall;		/* s: so long nothing happens, */
+	double stall_every;	/* s */
 	double rtt;		/* s */
 	double jitter;		/* of it, 0..1 */
 	unsigned int backlog;
@@ -230,7 +232,8 @@ static unsigned int limit_at_syn(const struct run *r)
 
 static u32 forecast(const struct run *r, const u64 due[SYNQ_FLIGHT_WINDOW])
 {
-	return synq_flight_forecast(due, queued(r), r->clock.mean_ns,
+	return synq_flight_forecast(due, queued(r),
+				    synq_flight_clock_least(&r->clock),
 				    r->clock.slice_ns, r->drain.interval_ns ?:
 				    r->drain.pace_ns);
 }
@@ -443,6 +446,14 @@ static double clients(const struct scenario *s)
 	return rate * s->seconds + s->crowd;
 }
 
+/* The machine stands still: how long after that time does it go on? */
+static double stalled(const struct scenario *s, double at)
+{
+	double since = s->stall ? fmod(at, s->stall_every) : 0;
+
+	return since < s->stall ? s->stall - since + 1e-9 : 0;
+}
+
 static void simulate(struct run *r)
 {
 	const struct scenario *s = r->s;
@@ -470,7 +481,12 @@ static void simulate(struct run *r)
 		at(r, 0, CHOOSE, 0, 0);
 	while (r->events) {
 		struct event e = next(r);
+		double late = stalled(s, e.at);
 
+		if (late) {
+			at(r, e.at + late, e.kind, e.client, e.n);
+			continue;
+		}
 		r->now = e.at;
 		switch (e.kind) {
 		case ARRIVE:
@@ -604,6 +620,10 @@ static const struct scenario scenarios[] = {
 	  .capacity = { 100, 50, 200 } },
 	{ FAST, .name = "400/s" },
 	{ FAST, .name = "400/s, jitter", .jitter = .1 },
+	{ FAST, .name = "400/s, stalls", .stall = .03, .stall_every = .4,
+	  .goodput_min = .9 },
+	{ FAST, .name = "400/s, stalls, preferred 0.75x", .preferred = 300,
+	  .stall = .03, .stall_every = .4, .seconds = 6, .goodput_min = .9 },
 	{ FAST, .name = "400/s, backlog 16", .backlog = 16 },
 	{ FAST, .name = "400/s, backlog 16, jitter", .backlog = 16,
 	  .jitter = .1 },

@@ -191,7 +191,7 @@ void synq_admission_init(struct synq_admission *admission, const struct sock *sk
 	admission->since_ns = admission->clock.epoch_ns;
 	admission->unseen = max(inet_csk_reqsk_queue_len(sk), 0);
 	synq_halfopen_init(&admission->synqueue.halfopen, ktime_get_ns());
-	admission->handshake_ns = admission->clock.mean_ns;
+	admission->handshake_ns = synq_flight_clock_least(&admission->clock);
 	admission->slice_ns = admission->clock.slice_ns;
 }
 
@@ -211,7 +211,8 @@ static void publish(struct synq_admission *admission, u8 slot)
  * @sk: listener
  * @now_ns: monotonic clock, ns
  *
- * The first to come in a new slice of time advances all classes.
+ * The first to come in a new slice of time advances all classes that have handshakes
+ * under way: of one whose handshakes are all over no number changes.
  *
  * Context: any
  */
@@ -225,6 +226,8 @@ void synq_admission_advance(struct synq_admission *admission,
 	    !spin_trylock_bh(&admission->lock))
 		return;
 	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
+		if (synq_flight_is_idle(&admission->flight[slot]))
+			continue;
 		synq_flight_advance(&admission->flight[slot],
 				    &admission->clock, now_ns);
 		publish(admission, slot);
@@ -519,7 +522,7 @@ void synq_admission_complete(struct synq_admission *admission,
 	else if (class->reserve_before)
 		synq_slack_promoted(&admission->slack, backlog);
 	publish(admission, class->slot);
-	WRITE_ONCE(admission->handshake_ns, clock->mean_ns);
+	WRITE_ONCE(admission->handshake_ns, synq_flight_clock_least(clock));
 	WRITE_ONCE(admission->slice_ns, clock->slice_ns);
 	spin_unlock_bh(&admission->lock);
 }

@@ -25,7 +25,7 @@ struct sock;
  * @since_ns: since when the listener is managed
  * @synqueue: whose half-open requests there are
  * @due_ns: when the slices of @flight advance next
- * @handshake_ns: mean time that they take, at most 4 s
+ * @handshake_ns: time that they take at least, at most 4 s
  * @slice_ns: length of a slice of @flight
  * @open: by slot, handshakes that may complete
  * @ratio: by slot, how many of them are expected to, of SYNQ_FLIGHT_ONE

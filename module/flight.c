@@ -74,15 +74,30 @@ void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
 	age_ns = min_t(u64, age_ns, WINDOW * SLICE_MAX_NS);
 	deviation = age_ns > clock->mean_ns ? age_ns - clock->mean_ns :
 					      clock->mean_ns - age_ns;
-	clock->mean_ns += age_ns / 16;
 	clock->mean_ns -= clock->mean_ns / 16;
-	clock->deviation_ns += deviation / 16;
+	clock->mean_ns += age_ns / 16;
 	clock->deviation_ns -= clock->deviation_ns / 16;
+	clock->deviation_ns += deviation / 16;
 	slice = slice_for(clock);
 	if (3 * slice > 4 * clock->slice_ns || 4 * slice < 3 * clock->slice_ns) {
 		clock->slice_ns = slice;
 		clock->epoch_ns = now_ns;
 	}
+}
+
+/**
+ * synq_flight_clock_least() - how long handshakes take at least
+ * @clock: of a listener
+ *
+ * All but a few.  A machine that stands still for a moment makes them longer, and
+ * the queue would be foreseen to be shorter when the next ones complete.
+ *
+ * Context: any; callers exclude each other
+ * Return: ns
+ */
+u64 synq_flight_clock_least(const struct synq_flight_clock *clock)
+{
+	return clock->mean_ns - min(clock->mean_ns, 2 * clock->deviation_ns);
 }
 
 /**
@@ -95,6 +110,7 @@ void synq_flight_init(struct synq_flight *flight)
 {
 	flight->resolved = PRIOR;
 	flight->completed = PRIOR;
+	flight->written = -(u64)SYNQ_FLIGHT_SLICES;
 }
 
 static unsigned int at(u64 slice)
@@ -144,6 +160,7 @@ static void rebase(struct synq_flight *flight,
 	flight->epoch_ns = clock->epoch_ns;
 	flight->slice = 0;
 	flight->scaled = 0;
+	flight->written = 0;
 	flight->open[0] = open;
 	flight->begun[0] = begun;
 }
@@ -194,6 +211,7 @@ void synq_flight_begin(struct synq_flight *flight,
 	synq_flight_advance(flight, clock, now_ns);
 	flight->open[at(flight->slice)]++;
 	flight->begun[at(flight->slice)]++;
+	flight->written = flight->slice;
 }
 
 /**
@@ -216,8 +234,24 @@ void synq_flight_complete(struct synq_flight *flight,
 
 	synq_flight_advance(flight, clock, now_ns);
 	slice = age_ns < now_ns ? slice_of(clock, now_ns - age_ns) : 0;
-	if (slice + SYNQ_FLIGHT_SLICES > flight->slice)
-		flight->open[at(slice)]--;
+	if (slice + SYNQ_FLIGHT_SLICES <= flight->slice)
+		return;
+	flight->open[at(slice)]--;
+	flight->written = flight->slice;
+}
+
+/**
+ * synq_flight_is_idle() - is nothing left that time could resolve?
+ * @flight: handshakes of a class
+ *
+ * Then none is open, and synq_flight_advance() may wait for the next to begin.
+ *
+ * Context: any; callers exclude each other
+ * Return: true if so
+ */
+bool synq_flight_is_idle(const struct synq_flight *flight)
+{
+	return flight->slice - flight->written >= SYNQ_FLIGHT_SLICES;
 }
 
 /**
@@ -283,7 +317,7 @@ void synq_flight_due(const struct synq_flight *flight, u32 ratio, u32 times,
  * completes
  * @due: what will come until then, by age in slices
  * @queued: now
- * @handshake_ns: how long a handshake takes
+ * @handshake_ns: how long a handshake takes at least
  * @slice_ns: length of a slice
  * @interval_ns: from one departure to the next; 0: nobody knows, none leave
  *

@@ -30,6 +30,7 @@ struct synq_flight_clock {
  * struct synq_flight - handshakes of one class at one listener
  * @epoch_ns: of the clock when the slices were filled
  * @slice: number of the present slice
+ * @written: that in which one was begun or completed last
  * @open: handshakes begun in a slice that have not completed; may be off by
  *	one between neighbours, hence below zero
  * @begun: handshakes begun in a slice
@@ -41,6 +42,7 @@ struct synq_flight_clock {
 struct synq_flight {
 	u64 epoch_ns;
 	u64 slice;
+	u64 written;
 	s32 open[SYNQ_FLIGHT_SLICES];
 	u32 begun[SYNQ_FLIGHT_SLICES];
 	u64 resolved;
@@ -51,6 +53,7 @@ struct synq_flight {
 void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns);
 void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
 			   u64 age_ns);
+u64 synq_flight_clock_least(const struct synq_flight_clock *clock);
 
 void synq_flight_init(struct synq_flight *flight);
 void synq_flight_begin(struct synq_flight *flight,
@@ -60,6 +63,7 @@ void synq_flight_complete(struct synq_flight *flight,
 			  u64 age_ns);
 void synq_flight_advance(struct synq_flight *flight,
 			 const struct synq_flight_clock *clock, u64 now_ns);
+bool synq_flight_is_idle(const struct synq_flight *flight);
 u32 synq_flight_open(const struct synq_flight *flight);
 u32 synq_flight_ratio(const struct synq_flight *flight);
 void synq_flight_due(const struct synq_flight *flight, u32 ratio, u32 times,

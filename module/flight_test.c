@@ -280,6 +280,66 @@ static bool foresees_the_worst(void)
 	return true;
 }
 
+/* Who does not advance an idle flight sees the same as who always does. */
+static bool idle_may_wait(void)
+{
+	struct synq_flight always = { 0 }, lazy = { 0 };
+	u64 now = 1000 * MS, idle = 0, n;
+	struct synq_flight_clock clock;
+
+	synq_flight_clock_init(&clock, now);
+	synq_flight_init(&always);
+	synq_flight_init(&lazy);
+	check(synq_flight_is_idle(&lazy), "busy from the start");
+	for (n = 0; n < 200000; n++) {
+		u64 age = tap_below(500) * MS;
+
+		now += tap_below(100) ? tap_below(20) * MS : 2000 * MS;
+		switch (tap_below(8)) {
+		case 0:
+			synq_flight_begin(&always, &clock, now);
+			synq_flight_begin(&lazy, &clock, now);
+			check(!synq_flight_is_idle(&lazy), "idle, one begun");
+			break;
+		case 1:
+			synq_flight_complete(&always, &clock, now, age);
+			synq_flight_complete(&lazy, &clock, now, age);
+			break;
+		case 2:
+			if (!tap_below(10))
+				synq_flight_clock_add(&clock, now, age);
+			break;
+		}
+		synq_flight_advance(&always, &clock, now);
+		if (!synq_flight_is_idle(&lazy))
+			synq_flight_advance(&lazy, &clock, now);
+		idle += synq_flight_is_idle(&lazy);
+		check(synq_flight_open(&always) == synq_flight_open(&lazy),
+		      "open %u, not %u", synq_flight_open(&lazy),
+		      synq_flight_open(&always));
+	}
+	check(idle > n / 100 && idle < n / 2, "idle %llu times", idle);
+	return true;
+}
+
+/* The machine stands still at times: what completes late does not count in full. */
+static bool stalls(void)
+{
+	unsigned int n;
+
+	begin(MS);
+	for (n = 0; n < 200; n++)
+		synq_flight_clock_add(&twin.clock, twin.now, 40 * MS);
+	check(synq_flight_clock_least(&twin.clock) >= 39 * MS,
+	      "%llu ns, always 40 ms", synq_flight_clock_least(&twin.clock));
+	for (n = 0; n < 16; n++)
+		synq_flight_clock_add(&twin.clock, twin.now, 75 * MS);
+	check(twin.clock.mean_ns > 60 * MS, "mean %llu ns", twin.clock.mean_ns);
+	check(synq_flight_clock_least(&twin.clock) <= 48 * MS, "%llu ns",
+	      synq_flight_clock_least(&twin.clock));
+	return true;
+}
+
 /* Completions that nobody began, ages before the epoch, a clock that goes back. */
 static bool nonsense(void)
 {
@@ -323,6 +383,8 @@ static const struct tap_case cases[] = {
 	{ "foresees the queue", foresees },
 	{ "foresees the worst", foresees_the_worst },
 	{ "idle for long", idle_for_long },
+	{ "an idle one may wait", idle_may_wait },
+	{ "stalls", stalls },
 	{ "nonsense", nonsense },
 };
 
