@@ -17,6 +17,12 @@
  * IPsec policy wants it to have been protected.  The stack checks that after
  * LOCAL_IN, so nobody has yet.
  *
+ * Nor what is signed (TCP-MD5, TCP-AO), or comes to a listener that has a key for
+ * anybody.  Who has a key wants his answer signed, which only the stack can do; one
+ * that is not he throws away, or is taken in by.  And the stack drops without a word
+ * each SYN whose signature is missing, wrong or not asked for.  Looking up for whom the
+ * keys are would tell a few more SYNs apart, but no kernel exports that for TCP-AO.
+ *
  * The way back is looked up with the policy of IPsec for what leaves: where that
  * wants protection the answer is protected as the stack's own, or not sent.
  *
@@ -43,6 +49,7 @@
 #include <net/xfrm.h>
 #include "answer.h"
 #include "compat.h"
+#include "tcpopt.h"
 
 static struct dst_entry *route4(struct synq_answer *answer)
 {
@@ -106,6 +113,34 @@ static bool is_unwelcome(const struct sock *sk, struct sk_buff *syn, bool is_v6)
 	       !xfrm4_policy_check((struct sock *)sk, XFRM_POLICY_IN, syn);
 }
 
+static bool has_keys(const struct sock *sk)
+{
+#ifdef CONFIG_TCP_MD5SIG
+	if (rcu_access_pointer(tcp_sk(sk)->md5sig_info))
+		return true;
+#endif
+#ifdef CONFIG_TCP_AO
+	if (rcu_access_pointer(tcp_sk(sk)->ao_info))
+		return true;
+#endif
+	return false;
+}
+
+static bool has_option(const struct sk_buff *syn, u8 kind)
+{
+	const struct tcphdr *th = tcp_hdr(syn);
+
+	return synq_tcpopt_find((const u8 *)(th + 1),
+				(const u8 *)th + 4 * th->doff, kind);
+}
+
+/* See "what is not answered".  Of a reuseport group another may have the key. */
+static bool wants_signature(const struct sock *sk, const struct sk_buff *syn)
+{
+	return has_keys(sk) || has_option(syn, TCPOPT_MD5SIG) ||
+	       has_option(syn, TCPOPT_AO);
+}
+
 /* Was it sent to one host? The stack answers no other SYN. */
 static bool is_unicast(const struct sk_buff *syn, bool is_v6)
 {
@@ -118,7 +153,7 @@ static bool is_unicast(const struct sk_buff *syn, bool is_v6)
  * synq_answer_route() - find the way back to who sent a SYN
  * @answer: filled in
  * @sk: listener
- * @syn: with its transport header set
+ * @syn: with its transport header set, all of its TCP header in the linear part
  * @is_v6: what it is
  *
  * Context: in LOCAL_IN, rcu_read_lock()
@@ -138,7 +173,8 @@ bool synq_answer_route(struct synq_answer *answer, const struct sock *sk,
 	if (READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_reflect_tos))
 		answer->tos = tos_of(syn, is_v6) | (answer->tos & INET_ECN_MASK);
 	/* The listener's own extension headers could contain another way. */
-	if (!is_unicast(syn, is_v6) || is_unwelcome(sk, syn, is_v6) ||
+	if (!is_unicast(syn, is_v6) || wants_signature(sk, syn) ||
+	    is_unwelcome(sk, syn, is_v6) ||
 	    (is_v6 && rcu_access_pointer(inet6_sk(sk)->opt)))
 		return false;
 	answer->dst = is_v6 ? route6(answer) : route4(answer);
@@ -246,7 +282,7 @@ static u32 length_of(const struct sk_buff *syn)
 /**
  * synq_answer_reset() - answer a SYN by a TCP reset
  * @sk: listener
- * @syn: with its transport header set
+ * @syn: with its transport header set, all of its TCP header in the linear part
  * @is_v6: what it is
  *
  * Context: softirq, rcu_read_lock()

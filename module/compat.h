@@ -94,6 +94,11 @@ static inline bool synq_reflects_flowlabel(const struct sock *sk)
 #endif
 }
 
+/* TCP-AO has a name since 6.7, where it is supported. */
+#ifndef TCPOPT_AO
+#define TCPOPT_AO	29
+#endif
+
 /*
  * What is added to the time stamps of a connection, our side first.  Exported
  * since 7.0 and in stable kernels; elsewhere a cookie has no time stamp.

@@ -30,8 +30,7 @@
  *
  * - while tcp_syncookies is 0 or the accept queue is full: the cookie would be
  *   of no use;
- * - MP_JOIN: the connection exists already, a cookie would make another;
- * - at listeners with keys for TCP-MD5 or TCP-AO, which would have to sign.
+ * - MP_JOIN: the connection exists already, a cookie would make another.
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
@@ -53,19 +52,6 @@
 #define TS_NO_WSCALE	0xf
 #define TS_SACK		BIT(4)
 #define TS_ECN		BIT(5)
-
-static bool has_keys(const struct sock *sk)
-{
-#ifdef CONFIG_TCP_MD5SIG
-	if (rcu_access_pointer(tcp_sk(sk)->md5sig_info))
-		return true;
-#endif
-#ifdef CONFIG_TCP_AO
-	if (rcu_access_pointer(tcp_sk(sk)->ao_info))
-		return true;
-#endif
-	return false;
-}
 
 static void read_options(const struct sock *sk, const struct sk_buff *syn,
 			 bool is_v6, struct tcp_options_received *opt)
@@ -239,8 +225,7 @@ bool synq_cookie_send(const struct sock *sk, struct sk_buff *syn, bool is_v6)
 	struct synq_answer answer;
 
 	if (!READ_ONCE(net->ipv4.sysctl_tcp_syncookies) ||
-	    sk_acceptq_is_full(sk) || has_keys(sk) ||
-	    synq_gate_is_mp_join(syn) ||
+	    sk_acceptq_is_full(sk) || synq_gate_is_mp_join(syn) ||
 	    !synq_answer_route(&answer, sk, syn, is_v6))
 		return false;
 	fill_in(&tcp, &answer);

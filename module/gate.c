@@ -11,6 +11,7 @@
 #include <net/tcp.h>
 #include "admission.h"
 #include "gate.h"
+#include "tcpopt.h"
 
 /**
  * synq_gate_is_mp_join() - does a segment join a subflow to an MPTCP connection?
@@ -24,21 +25,11 @@
 bool synq_gate_is_mp_join(const struct sk_buff *skb)
 {
 	const struct tcphdr *th = tcp_hdr(skb);
-	const u8 *option = (const u8 *)(th + 1);
-	const u8 *end = (const u8 *)th + th->doff * 4;
+	const u8 *option = synq_tcpopt_find((const u8 *)(th + 1),
+					    (const u8 *)th + 4 * th->doff,
+					    TCPOPT_MPTCP);
 
-	while (option < end && *option != TCPOPT_EOL) {
-		if (*option == TCPOPT_NOP) {
-			option++;
-			continue;
-		}
-		if (end - option < 3 || option[1] < 2)
-			return false;
-		if (*option == TCPOPT_MPTCP)
-			return option[2] >> 4 == 1;
-		option += option[1];
-	}
-	return false;
+	return option && option[1] > 2 && option[2] >> 4 == 1;
 }
 
 /**

@@ -16,7 +16,8 @@
  * so that by default they arrive in order; -r N starts N in a second instead,
  * whatever becomes of them.  -q sends nothing: the server talks first.  -L FILE
  * sends when FILE exists.  -A expects no answer.  Ends when all is settled or
- * -w ms after each connection's start; -K FILE stays until FILE exists.
+ * -w ms after each connection's start; -K FILE stays until FILE exists.  -k
+ * md5|ao=ADDRESS signs what goes there.
  *
  * -g PREFIX -G N: then, N times, waits for PREFIX.1, PREFIX.2, ..., sends a line
  * on each connection and prints "stage N answered=N slowest=MS".
@@ -70,6 +71,7 @@ static struct {
 	const char *id;
 	const char *late;
 	const char *keep;
+	const char *key;
 	const char *stage;
 	int stages;
 	bool quiet;
@@ -145,6 +147,8 @@ static void start(void)
 	conn->since = now_ms();
 	conn->fd = open_socket(opt.to.sa.sa_family, opt.mptcp);
 	set_nonblocking(conn->fd);
+	if (opt.key)
+		add_key(conn->fd, opt.key);
 	if (source_of(started, &source))
 		bind_source(conn->fd, source);
 	if (opt.fastopen)
@@ -354,7 +358,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:L:K:g:G:qAMF")) != -1) {
+	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:qAMF")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 's': add_source(optarg); break;
@@ -368,6 +372,7 @@ static void parse(int argc, char **argv)
 		case 'p': opt.patience_ms = number(optarg, 1, 1 << 30); break;
 		case 'i': opt.id = optarg; break;
 		case 'L': opt.late = optarg; break;
+		case 'k': opt.key = optarg; break;
 		case 'K': opt.keep = optarg; break;
 		case 'g': opt.stage = optarg; break;
 		case 'G': opt.stages = number(optarg, 1, 1000); break;

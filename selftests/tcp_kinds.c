@@ -28,52 +28,6 @@
 #define SMCPROTO_SMC	0
 #define SMCPROTO_SMC6	1
 
-#ifndef TCP_AO_ADD_KEY
-#define TCP_AO_ADD_KEY	38
-#endif
-
-/* struct tcp_ao_add of the kernel, which the C library does not have yet. */
-struct ao_key {
-	struct sockaddr_storage addr;
-	char algorithm[64];
-	int32_t ifindex;
-	uint32_t flags;
-	uint16_t reserved;
-	uint8_t prefix;
-	uint8_t sndid;
-	uint8_t rcvid;
-	uint8_t maclen;
-	uint8_t keyflags;
-	uint8_t keylen;
-	uint8_t key[80];
-} __attribute__((aligned(8)));
-
-/* TCP-MD5 or TCP-AO between an IPv4 listener and a peer that never comes. */
-void add_key(int fd, const char *what)
-{
-	struct sockaddr_in peer = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(0xc6336401),	/* 198.51.100.1 */
-	};
-	struct tcp_md5sig md5 = { .tcpm_keylen = 3, .tcpm_key = "key" };
-	struct ao_key ao = {
-		.algorithm = "hmac(sha1)", .prefix = 32, .sndid = 100,
-		.rcvid = 100, .keylen = 3, .key = "key",
-	};
-	int failed;
-
-	memcpy(&md5.tcpm_addr, &peer, sizeof(peer));
-	memcpy(&ao.addr, &peer, sizeof(peer));
-	if (!strcmp(what, "md5"))
-		failed = setsockopt(fd, IPPROTO_TCP, TCP_MD5SIG, &md5,
-				    sizeof(md5));
-	else
-		failed = setsockopt(fd, IPPROTO_TCP, TCP_AO_ADD_KEY, &ao,
-				    sizeof(ao));
-	if (failed)
-		skip(what);
-}
-
 int open_smc(int family)
 {
 	int fd = socket(AF_SMC, SOCK_STREAM | SOCK_CLOEXEC,

@@ -55,11 +55,13 @@ void set_nonblocking(int fd);
 /* tcp_kinds.c */
 typedef void serve_fn(int fd, const struct address *peer);
 int open_smc(int family);
-void add_key(int fd, const char *what);
 int pass_on(int (*open_listener)(void));
 void run_uring(int listener, serve_fn *serve);
 void run_syncnt(int listener);
 void run_exclusive(int listener, int processes, serve_fn *serve);
+
+/* tcp_key.c */
+void add_key(int fd, const char *text);
 
 /* one for each command */
 int server_main(int argc, char **argv);		/* tcp_server.c */

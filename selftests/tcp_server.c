@@ -21,7 +21,8 @@
  * behind it exists, and prints "listening again"; -L N,M: once more, with .listen2;
  * -Z: each time after shutdown(2).
  * -X: another process gets the socket and serves.  -S: an SMC socket.  -I: bound to
- * a device.  -T: IP_TRANSPARENT.  -K md5|ao: a key for somebody's segments.
+ * a device.  -T: IP_TRANSPARENT.  -K md5|ao[=ADDRESS[/BITS]]: a key for who comes
+ * from there, or else for who never comes.
  * -O LEVEL,OPTION,VALUE: a socket option by its number, up to 4 times.
  *
  * Ends when the file of -E exists and nothing more comes, or after -n accepts.

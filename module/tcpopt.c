@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Finds an option in a TCP header as the stack does: what is there is what the
+ * sender wrote, so nothing behind the end is looked at, and nothing behind an
+ * option whose length is wrong is believed.
+ *
+ * Pure: any context, no lock.
+ */
+#include "tcpopt.h"
+
+#define END	0
+#define PADDING	1
+
+/**
+ * synq_tcpopt_find() - find a TCP option
+ * @option: where the options of the header begin
+ * @end: of the header
+ * @kind: of the option, more than 1
+ *
+ * Context: any
+ * Return: the first such option that is all there, its kind and length of 2 or more
+ * in front; NULL if there is none
+ */
+const u8 *synq_tcpopt_find(const u8 *option, const u8 *end, u8 kind)
+{
+	while (option < end && *option != END) {
+		if (*option == PADDING) {
+			option++;
+			continue;
+		}
+		if (end - option < 2 || option[1] < 2 ||
+		    option[1] > end - option)
+			return NULL;
+		if (*option == kind)
+			return option;
+		option += option[1];
+	}
+	return NULL;
+}

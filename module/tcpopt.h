@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An option in a TCP header.  See tcpopt.c.
+ */
+#ifndef _SYNQ_TCPOPT_H
+#define _SYNQ_TCPOPT_H
+
+#include <linux/types.h>
+
+const u8 *synq_tcpopt_find(const u8 *option, const u8 *end, u8 kind);
+
+#endif /* _SYNQ_TCPOPT_H */
