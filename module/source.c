@@ -85,7 +85,7 @@
 /**
  * struct place - a way for a source
  * @way: where it is, or NULL: there is none
- * @index: of its set
+ * @index: of the way among all
  * @word: what it was judged by; 0 if it was another's
  * @found: what was found in it
  */
@@ -153,44 +153,69 @@ static u64 idle_of(u64 word, u64 now)
 	return word ? (now - word) & TIME_MASK : U64_MAX;
 }
 
-/* The source's own way; else the free one that has been so for the longest. */
-static struct place find(const struct synq_source_table *table, u64 hash,
-			 u64 now)
+static struct place place_at(const struct synq_source_table *table, u64 hash,
+			     u32 i, u64 word, u64 found)
 {
-	struct synq_source_set *set = &table->set[hash & table->mask];
-	struct place own = {}, idle = {};
-	u64 most = 0, longest = 0;
+	const u32 set = hash & table->mask;
+
+	return (struct place){
+		.way = &table->set[set].way[i],
+		.index = set * SYNQ_SOURCE_WAYS + i,
+		.word = word,
+		.found = found,
+	};
+}
+
+/* The free way that has been so for the longest. */
+static struct place find_free(const struct synq_source_table *table, u64 hash,
+			      u64 now)
+{
+	const struct synq_source_set *set = &table->set[hash & table->mask];
+	struct place idle = {};
+	u64 longest = 0;
 	u32 i;
 
 	for (i = 0; i < SYNQ_SOURCE_WAYS; i++) {
 		u64 word = atomic64_read(&set->way[i]);
-		u64 ahead = word ? ahead_of(word, now) : 0;
 
-		if (word >> TIME_BITS == tag_of(hash)) {
-			if (!own.way || ahead > most)
-				own = (struct place){ &set->way[i], i, word,
-						      word };
-			most = max(most, ahead);
-		} else if (!ahead && idle_of(word, now) >= longest) {
-			idle = (struct place){ &set->way[i], i, 0, word };
+		if ((!word || !ahead_of(word, now)) &&
+		    idle_of(word, now) >= longest) {
+			idle = place_at(table, hash, i, 0, word);
 			longest = idle_of(word, now);
 		}
 	}
-	return own.way ? own : idle;
+	return idle;
 }
 
-static struct synq_source_note *note_of(const struct synq_source_table *table,
-					u64 hash, u32 way)
+/* The source's own way, of two the one with less in it; else a free one. */
+static struct place find(const struct synq_source_table *table, u64 hash,
+			 u64 now)
 {
-	return &table->note[(hash & table->mask) * SYNQ_SOURCE_WAYS + way];
+	const struct synq_source_set *set = &table->set[hash & table->mask];
+	const u64 tag = tag_of(hash);
+	u64 own = 0;
+	u32 i, at = 0;
+
+	for (i = 0; i < SYNQ_SOURCE_WAYS; i++) {
+		u64 word = atomic64_read(&set->way[i]);
+
+		if (word >> TIME_BITS != tag)
+			continue;
+		if (own && ahead_of(word, now) <= ahead_of(own, now))
+			continue;
+		own = word;
+		at = i;
+	}
+	if (!own)
+		return find_free(table, hash, now);
+	return place_at(table, hash, at, own, own);
 }
 
 static void note_conforming(const struct synq_source_table *table,
 			    const struct synq_source *source,
 			    const struct place *place)
 {
-	struct synq_source_note *note = note_of(table, source->hash,
-						place->index);
+	struct synq_source_note *note = &table->note[place->index];
 
 	if (place->word) {
 		atomic64_inc(&note->conformed);
@@ -307,8 +332,7 @@ synq_source_take(const struct synq_source_table *table,
 		}
 		if (!synq_tbf_next(&rate->tbf, tat_of(rate, place.word, now),
 				   now_ns, &next)) {
-			atomic64_inc(&note_of(table, hash,
-					      place.index)->exceeded);
+			atomic64_inc(&table->note[place.index].exceeded);
 			return SYNQ_SOURCE_EXCEEDS;
 		}
 		if (!class_conforms(class, now_ns))

@@ -26,15 +26,6 @@
 
 #include "tbf.h"
 
-/* Fractional bits of the scale, which needs the 64th: it is at least 1. */
-#define SCALE_SHIFT	63
-
-/*
- * Units, 0.5 to 1.1 s: no clock goes back by as much, so that a TAT which is
- * ahead by still more than a bucket allows was not made by these parameters.
- */
-#define FOREIGN		0x40000000ULL
-
 /**
  * synq_tbf_init() - compute the parameters for a rate and a burst
  * @tbf: parameters to fill in
@@ -68,58 +59,4 @@ void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 burst)
 	tbf->scale = (whole << 31) + div_u64((u64)rest << 31, NSEC_PER_SEC);
 	tbf->interval = 1ULL << shift;
 	tbf->tolerance = (burst - 1) * tbf->interval;
-}
-
-/**
- * synq_tbf_clock() - the clock that a TAT is compared with
- * @tbf: parameters
- * @now_ns: monotonic time in ns
- *
- * Context: Any.
- * Return: the time in units; a bucket is full whose TAT is not later
- */
-u64 synq_tbf_clock(const struct synq_tbf *tbf, u64 now_ns)
-{
-	return mul_u64_u64_shr(now_ns, tbf->scale, SCALE_SHIFT);
-}
-
-/**
- * synq_tbf_next() - judge one arrival
- * @tbf: parameters
- * @tat: state of the bucket; 0 is a full bucket at any time
- * @now_ns: monotonic time in ns, 0 allowed
- * @next_tat: out: the state after this arrival; @tat where it does not conform
- *
- * A full bucket passes exactly burst arrivals at one instant.
- *
- * If the clock goes back by d ns (CPUs whose clocks disagree, an older
- * @now_ns used late), d up to 0.5 s, up to d ns worth of tokens are missing
- * until it has caught up; none is ever handed out twice.
- *
- * A TAT too far ahead for that (made for another rate, or junk) counts as a
- * full bucket.  So whatever the word is, the next token comes within
- * 1 / rate + 1.1 s.
- *
- * Context: Any.  Lock-free, constant time.
- * Return: true if the arrival conforms, and @next_tat is to replace @tat;
- * false if it exceeds, and nothing is to be stored.
- */
-bool synq_tbf_next(const struct synq_tbf *tbf, u64 tat, u64 now_ns,
-		   u64 *next_tat)
-{
-	u64 now = synq_tbf_clock(tbf, now_ns);
-
-	if (tat <= now ||
-	    tat - now > tbf->tolerance + tbf->interval + FOREIGN) {
-		*next_tat = now + tbf->interval;
-		return true;
-	}
-
-	if (tat - now > tbf->tolerance) {
-		*next_tat = tat;
-		return false;
-	}
-
-	*next_tat = tat + tbf->interval;
-	return true;
 }
