@@ -346,7 +346,7 @@ static void recall(struct synq_arrival *syn)
 		.saddr = seg->client.addr,
 		.is_v6 = seg->client.is_v6,
 		.now_ns = ktime_get_ns(),
-		.hash = synq_segment_hash(syn->sn, seg),
+		.hash = synq_segment_fingerprint(syn->sn, seg),
 	};
 	count(syn, SYNQ_COUNT_SEEN);
 	if (synq_refusal_find(syn->sn, &syn->history))

@@ -12,7 +12,7 @@
  * @saddr: of the client, network order
  * @is_v6: it has 16 bytes, and not 4
  * @now_ns: monotonic clock
- * @hash: synq_segment_hash()
+ * @hash: synq_segment_fingerprint()
  * @is_retry: it was refused before, set by synq_refusal_find()
  * @refused_ms: since then, likewise
  * @source_exceeded: it exceeds the rate of its source, set before

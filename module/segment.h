@@ -51,5 +51,7 @@ struct sock *synq_segment_listener(struct net *net,
 				   const struct synq_segment *seg);
 u64 synq_segment_hash(const struct synq_net *sn,
 		      const struct synq_segment *seg);
+u64 synq_segment_fingerprint(const struct synq_net *sn,
+			     const struct synq_segment *seg);
 
 #endif /* _SYNQ_SEGMENT_H */
