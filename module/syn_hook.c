@@ -58,6 +58,8 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
 #include <linux/netfilter_ipv6.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/netfilter/nf_conntrack.h>
@@ -347,7 +349,7 @@ static unsigned int hook4(void *priv, struct sk_buff *skb,
 			  const struct nf_hook_state *state)
 {
 	const bool is_last = state->hook == NF_INET_LOCAL_IN;
-	struct synq_net *sn = synq_net(state->net);
+	struct synq_net *sn = priv;
 	const struct synq_conf *conf;
 
 	if (ip_hdr(skb)->protocol != IPPROTO_TCP ||
@@ -389,7 +391,7 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 			  const struct nf_hook_state *state)
 {
 	const bool is_last = state->hook == NF_INET_LOCAL_IN;
-	struct synq_net *sn = synq_net(state->net);
+	struct synq_net *sn = priv;
 	const struct synq_conf *conf;
 	unsigned short frag_off = 0;
 	unsigned int thoff = 0;
@@ -432,6 +434,42 @@ static const struct nf_hook_ops hooks[] = {
 	},
 };
 
+/**
+ * struct synq_hooks - the hooks of a network namespace
+ * @rcu: freed after a grace period: who lists hooks reads them under RCU
+ * @ops: each with that namespace's state, which need not be looked up for a packet
+ */
+struct synq_hooks {
+	struct rcu_head rcu;
+	struct nf_hook_ops ops[ARRAY_SIZE(hooks)];
+};
+
+static int register_hooks(struct synq_net *sn)
+{
+	struct synq_hooks *own = kmalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
+	unsigned int i;
+	int err;
+
+	if (!own)
+		return -ENOMEM;
+	memcpy(own->ops, hooks, sizeof(hooks));
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		own->ops[i].priv = sn;
+	err = nf_register_net_hooks(sn->net, own->ops, ARRAY_SIZE(hooks));
+	if (err)
+		kfree_rcu(own, rcu);
+	else
+		sn->hooks = own;
+	return err;
+}
+
+static void unregister_hooks(struct synq_net *sn)
+{
+	nf_unregister_net_hooks(sn->net, sn->hooks->ops, ARRAY_SIZE(hooks));
+	kfree_rcu(sn->hooks, rcu);
+	sn->hooks = NULL;
+}
+
 static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct synq_conf_change *change = data;
@@ -442,18 +480,15 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 	lockdep_assert_held(&sn->lock);
 	switch ((enum synq_conf_event)event) {
 	case SYNQ_CONF_PREPARE:
-		if (!wanted || sn->hooked)
+		if (!wanted || sn->hooks)
 			break;
-		err = nf_register_net_hooks(sn->net, hooks, ARRAY_SIZE(hooks));
+		err = register_hooks(sn);
 		if (err)
 			return notifier_from_errno(err);
-		sn->hooked = true;
 		break;
 	case SYNQ_CONF_PUBLISHED:
-		if (wanted || !sn->hooked)
-			break;
-		nf_unregister_net_hooks(sn->net, hooks, ARRAY_SIZE(hooks));
-		sn->hooked = false;
+		if (!wanted && sn->hooks)
+			unregister_hooks(sn);
 		break;
 	case SYNQ_CONF_SWITCHED:
 		break;
