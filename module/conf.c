@@ -12,6 +12,7 @@
  * All of it runs in process context under &synq_net.lock, except
  * synq_conf_free(), which the RCU callback calls, too.
  */
+#include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/mm.h>
 #include <linux/netlink.h>
@@ -36,6 +37,7 @@
 #define STRAYS		256
 
 static BLOCKING_NOTIFIER_HEAD(observers);
+static atomic64_t serial;	/* of the last snapshot published */
 
 /**
  * synq_conf_observe() - be called on every change of a configuration
@@ -522,6 +524,7 @@ int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf)
 	old = rcu_dereference_protected(sn->conf, lockdep_is_held(&sn->lock));
 	if (conf) {
 		conf->generation = ++sn->generation;
+		conf->serial = atomic64_inc_return(&serial);
 		reset_slots(sn, old, conf);
 	}
 	rcu_assign_pointer(sn->conf, change.conf ? conf : NULL);

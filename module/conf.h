@@ -123,6 +123,7 @@ struct synq_listener {
  * struct synq_conf - a snapshot: immutable once published
  * @rcu: freed after a grace period
  * @generation: of the commit that published it
+ * @serial: of all snapshots ever published, in any network namespace; not 0
  * @mark_mask: bits of the packet mark that carry a class, 0: none
  * @n_positions: classes in use, built-in ones included
  * @default_slot: of the class that takes the unmatched
@@ -139,6 +140,7 @@ struct synq_listener {
 struct synq_conf {
 	struct rcu_head rcu;
 	u32 generation;
+	u64 serial;
 	u32 mark_mask;
 	u8 n_positions;
 	u8 default_slot;

@@ -35,6 +35,11 @@ static u32 age_of(u64 word, u32 now_ms)
 	return now_ms - (u32)word;
 }
 
+static int lately(u32 age)
+{
+	return age <= SYNQ_FINGERPRINT_MS ? (int)age : -1;
+}
+
 /**
  * synq_fingerprint_age() - when was this noted last?
  * @table: the table
@@ -50,16 +55,13 @@ int synq_fingerprint_age(const struct synq_fingerprints *table, u64 hash,
 {
 	const u64 *set = table->way[hash % SYNQ_FINGERPRINT_SETS];
 	unsigned int i;
-	u32 age;
 
 	for (i = 0; i < SYNQ_FINGERPRINT_WAYS; i++) {
 		/* Pairs with WRITE_ONCE in synq_fingerprint_note(). */
 		u64 word = READ_ONCE(set[i]);
 
-		if (!is_same(word, hash))
-			continue;
-		age = age_of(word, now_ms);
-		return age <= SYNQ_FINGERPRINT_MS ? (int)age : -1;
+		if (is_same(word, hash))
+			return lately(age_of(word, now_ms));
 	}
 	return -1;
 }
@@ -71,17 +73,20 @@ int synq_fingerprint_age(const struct synq_fingerprints *table, u64 hash,
  * @now_ms: clock, wraps
  *
  * Context: any
+ * Return: what synq_fingerprint_age() would have returned before
  */
-void synq_fingerprint_note(struct synq_fingerprints *table, u64 hash,
-			   u32 now_ms)
+int synq_fingerprint_note(struct synq_fingerprints *table, u64 hash, u32 now_ms)
 {
 	u64 *set = table->way[hash % SYNQ_FINGERPRINT_SETS];
 	unsigned int i, to = 0;
 	u32 oldest = 0;
+	int age = -1;
 
 	for (i = 0; i < SYNQ_FINGERPRINT_WAYS; i++) {
 		u64 word = READ_ONCE(set[i]);
 
+		if (is_same(word, hash))
+			age = lately(age_of(word, now_ms));
 		if (!word || is_same(word, hash)) {
 			to = i;
 			break;
@@ -92,4 +97,5 @@ void synq_fingerprint_note(struct synq_fingerprints *table, u64 hash,
 		}
 	}
 	WRITE_ONCE(set[to], word_of(hash, now_ms));
+	return age;
 }

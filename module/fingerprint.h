@@ -23,7 +23,6 @@ struct synq_fingerprints {
 
 int synq_fingerprint_age(const struct synq_fingerprints *table, u64 hash,
 			 u32 now_ms);
-void synq_fingerprint_note(struct synq_fingerprints *table, u64 hash,
-			   u32 now_ms);
+int synq_fingerprint_note(struct synq_fingerprints *table, u64 hash, u32 now_ms);
 
 #endif /* _SYNQ_FINGERPRINT_H */

@@ -45,6 +45,7 @@ struct synq_arrival {
 	struct synq_refusal_syn history;
 };
 
+bool synq_judge_drops(struct synq_arrival *syn);
 bool synq_judge_leaves(struct synq_arrival *syn);
 bool synq_judge_was_left(const struct synq_arrival *arrival,
 			 const struct synq_segment *before);

@@ -15,6 +15,48 @@
 #include "aggregate.h"
 #include "policer.h"
 
+static struct synq_source_class bucket_of(struct synq_net *sn,
+					  const struct synq_class *class)
+{
+	return (struct synq_source_class){
+		.tbf = class->rate ? &class->tbf : NULL,
+		.stray = &class->stray_tbf,
+		.tat = &sn->tat[class->slot],
+	};
+}
+
+/**
+ * synq_policer_ask() - would synq_policer_take() find that a SYN exceeds?
+ * @sn: network namespace
+ * @class: of the SYN
+ * @client: that sent it
+ * @now_ns: monotonic clock, ns
+ *
+ * For who refuses the SYN then.
+ *
+ * Context: any
+ * Return: what it exceeds; SYNQ_SOURCE_CONFORMS: nothing, or it has to be asked.
+ * Nothing was taken
+ */
+enum synq_source_answer synq_policer_ask(struct synq_net *sn,
+					 const struct synq_class *class,
+					 const struct synq_client *client,
+					 u64 now_ns)
+{
+	const struct synq_source_class bucket = bucket_of(sn, class);
+	struct synq_source source;
+
+	if (class->aggregates) {
+		synq_aggregate_of(class->aggregates, client->is_v6,
+				  client->addr, &source);
+		return synq_source_ask(&class->aggregates->table,
+				       &class->source_tbf, &source, &bucket,
+				       now_ns);
+	}
+	return synq_source_class_conforms(&bucket, now_ns) ?
+	       SYNQ_SOURCE_CONFORMS : SYNQ_SOURCE_CLASS_EXCEEDS;
+}
+
 /**
  * synq_policer_take() - take a token of a class, and one of the source
  * @sn: network namespace
@@ -31,11 +73,7 @@ enum synq_source_answer synq_policer_take(struct synq_net *sn,
 					  const struct synq_client *client,
 					  u64 now_ns, bool *stray)
 {
-	const struct synq_source_class bucket = {
-		.tbf = class->rate ? &class->tbf : NULL,
-		.stray = &class->stray_tbf,
-		.tat = &sn->tat[class->slot],
-	};
+	const struct synq_source_class bucket = bucket_of(sn, class);
 	struct synq_source source;
 
 	if (class->aggregates) {

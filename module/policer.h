@@ -8,6 +8,10 @@
 #include "classify.h"
 #include "conf.h"
 
+enum synq_source_answer synq_policer_ask(struct synq_net *sn,
+					 const struct synq_class *class,
+					 const struct synq_client *client,
+					 u64 now_ns);
 enum synq_source_answer synq_policer_take(struct synq_net *sn,
 					  const struct synq_class *class,
 					  const struct synq_client *client,

@@ -19,6 +19,7 @@
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -67,6 +68,13 @@ static u32 to_ms(u64 ns)
 	return div_u64(ns, NSEC_PER_MSEC);
 }
 
+/* @age: as synq_fingerprint_age() returned it */
+static void tell(struct synq_refusal_syn *syn, int age)
+{
+	syn->is_retry = age >= 0;
+	syn->refused_ms = max(age, 0);
+}
+
 /**
  * synq_refusal_find() - was this SYN refused before?
  * @sn: network namespace
@@ -78,17 +86,12 @@ static u32 to_ms(u64 ns)
 bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn)
 {
 	const struct synq_refusals *refusals = rcu_dereference(sn->refusals);
-	int age;
 
 	if (!refusals)
 		return false;
-	age = synq_fingerprint_age(&refusals->fingerprints, syn->hash,
-				   to_ms(syn->now_ns));
-	if (age < 0)
-		return false;
-	syn->is_retry = true;
-	syn->refused_ms = age;
-	return true;
+	tell(syn, synq_fingerprint_age(&refusals->fingerprints, syn->hash,
+				       to_ms(syn->now_ns)));
+	return syn->is_retry;
 }
 
 static bool is_noted(enum synq_verdict verdict, u8 *reason)
@@ -200,6 +203,34 @@ void synq_refusal_note(const struct synq_net *sn,
 	if (may_write(refusals, syn->is_retry, now))
 		write_sample(refusals, syn, port, class, reason, observed,
 			     now);
+}
+
+/**
+ * synq_refusal_drop() - a SYN is dropped, since it exceeds a rate
+ * @sn: network namespace
+ * @syn: completed
+ * @port: of the listener
+ * @class: of the SYN
+ *
+ * Both synq_refusal_find() and synq_refusal_note(), in one.
+ *
+ * Context: any, rcu_read_lock()
+ * Return: true if it was refused before, and was remembered
+ */
+bool synq_refusal_drop(const struct synq_net *sn, struct synq_refusal_syn *syn,
+		       const struct synq_port *port,
+		       const struct synq_class *class)
+{
+	struct synq_refusals *refusals = rcu_dereference(sn->refusals);
+
+	if (!refusals)
+		return false;
+	tell(syn, synq_fingerprint_note(&refusals->fingerprints, syn->hash,
+					to_ms(syn->now_ns)));
+	if (may_write(refusals, syn->is_retry, syn->now_ns))
+		write_sample(refusals, syn, port, class,
+			     SYNQ_REFUSED_EXCESS_DROPPED, false, syn->now_ns);
+	return syn->is_retry;
 }
 
 static struct synq_refusals *refusals_of(const struct synq_net *sn)

@@ -61,6 +61,9 @@ void synq_refusal_note(const struct synq_net *sn,
 		       const struct synq_port *port,
 		       const struct synq_class *class,
 		       enum synq_verdict verdict, bool observed);
+bool synq_refusal_drop(const struct synq_net *sn, struct synq_refusal_syn *syn,
+		       const struct synq_port *port,
+		       const struct synq_class *class);
 
 unsigned long synq_refusal_newest(const struct synq_net *sn);
 bool synq_refusal_get(const struct synq_net *sn, unsigned long number,

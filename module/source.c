@@ -245,7 +245,16 @@ static void give_back(const struct synq_source_rate *rate,
 	} while (!atomic64_try_cmpxchg_relaxed(place->way, &word, back));
 }
 
-static bool class_conforms(const struct synq_source_class *class, u64 now_ns)
+/**
+ * synq_source_class_conforms() - is there a token in the bucket of a class?
+ * @class: the bucket
+ * @now_ns: monotonic clock, ns
+ *
+ * Context: any
+ * Return: true if so, or if it has no limit; nothing is taken
+ */
+bool synq_source_class_conforms(const struct synq_source_class *class,
+				u64 now_ns)
 {
 	u64 next;
 
@@ -302,6 +311,49 @@ static enum synq_source_answer take_stray(const struct synq_source_class *class,
 	       SYNQ_SOURCE_CONFORMS : SYNQ_SOURCE_CLASS_EXCEEDS;
 }
 
+/* Of a source that has @place, whose next TAT is @next then.  Nothing is taken. */
+static enum synq_source_answer
+ask(const struct synq_source_table *table, const struct synq_source_rate *rate,
+    const struct place *place, const struct synq_source_class *class, u64 now,
+    u64 now_ns, u64 *next)
+{
+	if (!synq_tbf_next(&rate->tbf, tat_of(rate, place->word, now), now_ns,
+			   next)) {
+		atomic64_inc(&table->note[place->index].exceeded);
+		return SYNQ_SOURCE_EXCEEDS;
+	}
+	return synq_source_class_conforms(class, now_ns) ?
+	       SYNQ_SOURCE_CONFORMS : SYNQ_SOURCE_CLASS_EXCEEDS;
+}
+
+/**
+ * synq_source_ask() - would a SYN conform?
+ * @table: buckets of the sources
+ * @rate: of these
+ * @source: of the SYN
+ * @class: bucket of the class
+ * @now_ns: monotonic clock, ns
+ *
+ * For who refuses the SYN if not: then it has been counted.
+ *
+ * Context: any; many CPUs at once
+ * Return: whether it would; SYNQ_SOURCE_CONFORMS also if the source has no place, so
+ * that synq_source_take() has to say
+ */
+enum synq_source_answer
+synq_source_ask(const struct synq_source_table *table,
+		const struct synq_source_rate *rate,
+		const struct synq_source *source,
+		const struct synq_source_class *class, u64 now_ns)
+{
+	u64 now = clock_of(rate, now_ns), next;
+	struct place place = find(table, source->hash, now);
+
+	if (!place.way)
+		return SYNQ_SOURCE_CONFORMS;
+	return ask(table, rate, &place, class, now, now_ns, &next);
+}
+
 /**
  * synq_source_take() - take a token of a source and one of its class
  * @table: buckets of the sources
@@ -322,6 +374,7 @@ synq_source_take(const struct synq_source_table *table,
 		 bool *stray)
 {
 	u64 now = clock_of(rate, now_ns), hash = source->hash, next;
+	enum synq_source_answer answer;
 	struct place place;
 
 	do {
@@ -330,13 +383,9 @@ synq_source_take(const struct synq_source_table *table,
 			*stray = true;
 			return take_stray(class, now_ns);
 		}
-		if (!synq_tbf_next(&rate->tbf, tat_of(rate, place.word, now),
-				   now_ns, &next)) {
-			atomic64_inc(&table->note[place.index].exceeded);
-			return SYNQ_SOURCE_EXCEEDS;
-		}
-		if (!class_conforms(class, now_ns))
-			return SYNQ_SOURCE_CLASS_EXCEEDS;
+		answer = ask(table, rate, &place, class, now, now_ns, &next);
+		if (answer != SYNQ_SOURCE_CONFORMS)
+			return answer;
 		next = word_of(rate, hash, next);
 	} while (!atomic64_try_cmpxchg_relaxed(place.way, &place.found, next));
 

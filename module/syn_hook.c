@@ -49,6 +49,14 @@
  * which LOCAL_IN cannot know: so there is a note of each (left.c), by where it was
  * sent to.  One for which there is no note any more has been judged.
  *
+ * DOC: floods
+ *
+ * What a flood costs is what it takes to refuse a SYN.  So one that goes to where another
+ * was just found to be for a listener (target.c), and that exceeds a rate for which
+ * it is to be dropped, is dropped for that alone: it is asked whether it belongs to a
+ * connection, which class it has and whether its bucket is empty, and nothing else.  The
+ * verdict is what it would be anyway, since nothing goes before a rate.
+ *
  * The hooks are registered per network namespace and only while it has a
  * configured listener.  The only file that knows netfilter's hooks.
  *
@@ -67,6 +75,7 @@
 #include <net/xfrm.h>
 #include "judge.h"
 #include "syn_hook.h"
+#include "target.h"
 
 static bool is_syn(const struct tcphdr *th)
 {
@@ -97,25 +106,34 @@ static const struct synq_listener *listener_of(const struct synq_conf *conf,
 	       synq_conf_listener(conf, inet_sk(sk)->inet_num) : NULL;
 }
 
-/*
- * The socket that a SYN is for by its destination alone, if it is to be judged.
- * Counts a port on which nothing listens only where it is judged.
- */
+static bool is_known(const struct synq_arrival *arrival,
+		     const struct synq_segment *seg)
+{
+	return synq_segment_peer(arrival->sn->net, seg) == SYNQ_SEGMENT_KNOWN;
+}
+
+/* Counts a port on which nothing listens only where it is judged. */
+static struct sock *socket_of(const struct synq_arrival *arrival,
+			      const struct synq_segment *seg, bool count)
+{
+	struct synq_net *sn = arrival->sn;
+	struct sock *sk = synq_segment_listener(sn->net, seg);
+
+	if (!sk && count)
+		atomic64_inc(&sn->no_listener);
+	return sk && listener_of(arrival->conf, sk) ? sk : NULL;
+}
+
+/* The socket that a SYN is for by its destination alone, if it is to be judged. */
 static struct sock *target_of(const struct synq_arrival *arrival,
 			      const struct synq_segment *seg, bool count)
 {
-	const struct synq_conf *conf = arrival->conf;
-	struct synq_net *sn = arrival->sn;
-	struct sock *sk;
-
-	if (!synq_conf_port(conf, ntohs(seg->dport)) ||
-	    !synq_segment_is_for_host(sn->net, arrival->skb->dev, seg) ||
-	    synq_segment_peer(sn->net, seg) == SYNQ_SEGMENT_KNOWN)
+	if (!synq_conf_port(arrival->conf, ntohs(seg->dport)) ||
+	    !synq_segment_is_for_host(arrival->sn->net, arrival->skb->dev,
+				      seg) ||
+	    is_known(arrival, seg))
 		return NULL;
-	sk = synq_segment_listener(sn->net, seg);
-	if (!sk && count)
-		atomic64_inc(&sn->no_listener);
-	return sk && listener_of(conf, sk) ? sk : NULL;
+	return socket_of(arrival, seg, count);
 }
 
 static const struct synq_class *class_of(const struct synq_arrival *arrival)
@@ -126,6 +144,11 @@ static const struct synq_class *class_of(const struct synq_arrival *arrival)
 static unsigned int judge(struct synq_arrival *syn)
 {
 	return synq_judge(syn) ? NF_ACCEPT : NF_DROP;
+}
+
+static bool has_lookup_program(const struct net *net)
+{
+	return rcu_access_pointer(net->bpf.run_array[NETNS_BPF_SK_LOOKUP]);
 }
 
 /*
@@ -157,6 +180,36 @@ static void fill_in(struct synq_arrival *arrival, const struct tcphdr *th)
 	seg->client.is_local = skb->dev->flags & IFF_LOOPBACK;
 }
 
+/* Well-formed, to a port that is configured, in PREROUTING. */
+static unsigned int judge_early(struct synq_arrival *syn)
+{
+	const struct synq_segment *seg = &syn->seg;
+	const bool recalled = syn->listener;
+
+	if (recalled) {
+		if (is_known(syn, seg))
+			return NF_ACCEPT;
+		syn->class = class_of(syn);
+		if (synq_judge_drops(syn))
+			return NF_DROP;
+		syn->sk = socket_of(syn, seg, true);
+	} else {
+		syn->sk = target_of(syn, seg, true);
+	}
+	if (!syn->sk)
+		return NF_ACCEPT;
+	syn->listener = listener_of(syn->conf, syn->sk);
+	if (!recalled && !has_lookup_program(syn->sn->net))
+		synq_target_note(syn->conf, seg, syn->listener);
+	if (!syn->class)
+		syn->class = class_of(syn);
+	if (!synq_judge_leaves(syn))
+		return judge(syn);
+	/* Who changes these bits meanwhile breaks their contract. */
+	synq_judge_mark(syn, syn->class);
+	return NF_ACCEPT;
+}
+
 static unsigned int prerouting(struct synq_arrival *arrival, bool is_fragment)
 {
 	const struct synq_conf *conf = arrival->conf;
@@ -170,27 +223,23 @@ static unsigned int prerouting(struct synq_arrival *arrival, bool is_fragment)
 					   &arrival->sn->malformed);
 		return NF_ACCEPT;
 	}
-	if (!synq_conf_port(conf, ntohs(th->dest)))
+	if (is_syn(th)) {
+		fill_in(arrival, th);
+		/* As another one found just now. */
+		arrival->listener = synq_target_recall(conf, &arrival->seg);
+	}
+	if (!arrival->listener && !synq_conf_port(conf, ntohs(th->dest)))
 		return NF_ACCEPT;
 	if (is_malformed(arrival, th, is_fragment)) {
 		atomic64_inc(&arrival->sn->malformed);
 		return NF_ACCEPT;
 	}
-	fill_in(arrival, th);
-	if (is_syn(th)) {
-		arrival->sk = target_of(arrival, &arrival->seg, true);
-		if (!arrival->sk)
-			return NF_ACCEPT;
-		arrival->class = class_of(arrival);
-		arrival->listener = listener_of(conf, arrival->sk);
-		if (!synq_judge_leaves(arrival))
-			return judge(arrival);
-		/* Who changes these bits meanwhile breaks their contract. */
-		synq_judge_mark(arrival, arrival->class);
-		return NF_ACCEPT;
-	}
-	if (conf->mark_mask)
+	if (is_syn(th))
+		return judge_early(arrival);
+	if (conf->mark_mask) {
+		fill_in(arrival, th);
 		mark_cookie_ack(arrival, th);
+	}
 	return NF_ACCEPT;
 }
 
@@ -224,11 +273,6 @@ static bool undo_nat(const struct sk_buff *skb, struct synq_segment *seg)
 	seg->dport = tuple->dst.u.tcp.port;
 	seg->daddr = &tuple->dst.u3;
 	return true;
-}
-
-static bool has_lookup_program(const struct net *net)
-{
-	return rcu_access_pointer(net->bpf.run_array[NETNS_BPF_SK_LOOKUP]);
 }
 
 static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled,

@@ -61,7 +61,12 @@ static inline enum synq_source_answer ask(u64 hash, u64 now)
 	enum synq_source_answer answer;
 	bool stray = false;
 
+	answer = synq_source_ask(&table, &rate, &source, &class, now);
+	if (answer != SYNQ_SOURCE_CONFORMS)
+		return answer;
 	answer = synq_source_take(&table, &rate, &source, &class, now, &stray);
+	if (!stray && answer != SYNQ_SOURCE_CONFORMS)
+		abort();	/* nobody else has taken anything */
 	strays += stray;
 	return answer;
 }

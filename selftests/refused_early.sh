@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A flood that exceeds a rate, of which all but a few SYNs are refused by what the few
+# have found: each is counted, and known when it comes again; what comes between them,
+# for a connection that is half open or to where nobody listens, is none of theirs;
+# and it is over when nobody listens any more.
+#
+# Would miss its mark if: half-open connections were charged, all addresses of the host
+# were one, what was found were true for ever, or the few were not the few.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+need tc
+plan 14
+ROUNDS=8 EACH=20
+SENT=$((ROUNDS * EACH))
+
+# segments FROM NUMBER PORT TO
+segments() {
+	"$PEER" segment -N "$CLI" -s "$1" -n "$2" -p "$3" "$4" $PORT >/dev/null
+}
+
+# netem lets nothing out until 300 ms after the first, and then all: at the server it
+# is one burst
+burst() {
+	local round
+	for ((round = 0; round < ROUNDS; round++)); do
+		segments "$flood" $EACH $((2000 + round * EACH)) "$to"
+		segments "$half_open" 1 999 "$to"
+		segments "$stray" 1 $((1 + round)) "$to"
+		segments "$stray" 1 $((100 + round)) "$elsewhere"
+	done
+}
+
+nothing_is_judged() {
+	local before
+	before=$(counter bulk seen)
+	segments "$flood" $EACH 9000 "$to"
+	[ "$(counter bulk seen)" = "$before" ]
+}
+
+# family NAME: seven tests
+family() {
+	local none listening
+	server "$TMP/server" -a "$to" -b 512 -m none $PORT
+	listening=$LAST
+	apply <<-EOT
+		class add bulk priority 6 rate 1/second burst 1 max-wait none
+		class add one priority 7 rate 1/second burst 1 max-wait none
+		class add stray priority 8 rate 1/second burst 1 max-wait none
+		match add source 10.200.0.0/16 class bulk
+		match add source fd00:f::/32 class bulk
+		match add source 10.201.0.0/16 class one
+		match add source fd00:e::/32 class one
+		match add source 10.202.0.0/16 class stray
+		match add source fd00:d::/32 class stray
+		listener add port $PORT
+	EOT
+	manage "$to"
+	segments "$half_open" 1 999 "$to"
+	must_come 10 counter_is one admitted 1
+	none=$(conf_counter no_listener)
+
+	cli tc qdisc add dev veth0 root netem slot 300ms 300ms || die "no netem"
+	burst
+	check "$1: each is seen" wait_for 30 counter_is bulk seen $SENT
+	is "$1: who is half open is left to the stack" \
+		"$(counter one seen) $(counter one admitted)" "1 1"
+	is "$1: where nobody listens nothing is judged" \
+		"$(counter stray seen)" $ROUNDS
+	is "$1: and that is counted" $(($(conf_counter no_listener) - none)) \
+		$ROUNDS
+	burst
+	check "$1: who was refused is known" \
+		wait_for 30 counter_from bulk retries $((SENT * 9 / 10))
+	adds_up "$1"
+	cli tc qdisc del dev veth0 root
+
+	stop "$listening"
+	check "$1: nobody listens any more" wait_for 20 nothing_is_judged
+	sq flush
+}
+
+load_synq
+srv ip address add 192.0.2.9/24 dev veth0
+srv ip address add 2001:db8::9/64 dev veth0 nodad
+for address in 192.0.2.9 2001:db8::9; do
+	cli ip neighbour add $address lladdr 02:00:00:00:00:01 dev veth0
+done
+flood=10.200.0.1 half_open=10.201.0.1 stray=10.202.0.1
+to=$V4 elsewhere=192.0.2.9
+family IPv4
+flood=fd00:f::1 half_open=fd00:e::1 stray=fd00:d::1
+to=$V6 elsewhere=2001:db8::9
+family IPv6
