@@ -107,23 +107,35 @@ static const struct nla_policy synq_class_del_nl_policy[SYNQ_A_CLASS_NAME + 1] =
 };
 
 /* SYNQ_CMD_MATCH_ADD - do */
-static const struct nla_policy synq_match_add_nl_policy[SYNQ_A_MATCH_CLASS + 1] = {
+static const struct nla_policy synq_match_add_nl_policy[SYNQ_A_MATCH_PORT_LAST + 1] = {
 	[SYNQ_A_MATCH_SOURCE] = { .type = NLA_BINARY, },
 	[SYNQ_A_MATCH_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
 	[SYNQ_A_MATCH_CLASS] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
+	[SYNQ_A_MATCH_TO] = { .type = NLA_BINARY, },
+	[SYNQ_A_MATCH_TO_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
+	[SYNQ_A_MATCH_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[SYNQ_A_MATCH_PORT_LAST] = NLA_POLICY_MIN(NLA_U16, 1),
 };
 
 /* SYNQ_CMD_MATCH_SET - do */
-static const struct nla_policy synq_match_set_nl_policy[SYNQ_A_MATCH_CLASS + 1] = {
+static const struct nla_policy synq_match_set_nl_policy[SYNQ_A_MATCH_PORT_LAST + 1] = {
 	[SYNQ_A_MATCH_SOURCE] = { .type = NLA_BINARY, },
 	[SYNQ_A_MATCH_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
 	[SYNQ_A_MATCH_CLASS] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
+	[SYNQ_A_MATCH_TO] = { .type = NLA_BINARY, },
+	[SYNQ_A_MATCH_TO_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
+	[SYNQ_A_MATCH_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[SYNQ_A_MATCH_PORT_LAST] = NLA_POLICY_MIN(NLA_U16, 1),
 };
 
 /* SYNQ_CMD_MATCH_DEL - do */
-static const struct nla_policy synq_match_del_nl_policy[SYNQ_A_MATCH_LENGTH + 1] = {
+static const struct nla_policy synq_match_del_nl_policy[SYNQ_A_MATCH_PORT_LAST + 1] = {
 	[SYNQ_A_MATCH_SOURCE] = { .type = NLA_BINARY, },
 	[SYNQ_A_MATCH_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
+	[SYNQ_A_MATCH_TO] = { .type = NLA_BINARY, },
+	[SYNQ_A_MATCH_TO_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
+	[SYNQ_A_MATCH_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[SYNQ_A_MATCH_PORT_LAST] = NLA_POLICY_MIN(NLA_U16, 1),
 };
 
 /* SYNQ_CMD_LISTENER_ADD - do */
@@ -154,9 +166,11 @@ static const struct nla_policy synq_listener_del_nl_policy[SYNQ_A_LISTENER_PORT 
 };
 
 /* SYNQ_CMD_CLASSIFY - do */
-static const struct nla_policy synq_classify_nl_policy[SYNQ_A_QUERY_MARK + 1] = {
+static const struct nla_policy synq_classify_nl_policy[SYNQ_A_QUERY_PORT + 1] = {
 	[SYNQ_A_QUERY_SOURCE] = { .type = NLA_BINARY, },
 	[SYNQ_A_QUERY_MARK] = { .type = NLA_U32, },
+	[SYNQ_A_QUERY_TO] = { .type = NLA_BINARY, },
+	[SYNQ_A_QUERY_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 };
 
 /* SYNQ_CMD_REFUSAL_GET - dump */
@@ -234,21 +248,21 @@ const struct genl_split_ops synq_nl_ops[23] = {
 		.cmd		= SYNQ_CMD_MATCH_ADD,
 		.doit		= synq_nl_match_add_doit,
 		.policy		= synq_match_add_nl_policy,
-		.maxattr	= SYNQ_A_MATCH_CLASS,
+		.maxattr	= SYNQ_A_MATCH_PORT_LAST,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= SYNQ_CMD_MATCH_SET,
 		.doit		= synq_nl_match_set_doit,
 		.policy		= synq_match_set_nl_policy,
-		.maxattr	= SYNQ_A_MATCH_CLASS,
+		.maxattr	= SYNQ_A_MATCH_PORT_LAST,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= SYNQ_CMD_MATCH_DEL,
 		.doit		= synq_nl_match_del_doit,
 		.policy		= synq_match_del_nl_policy,
-		.maxattr	= SYNQ_A_MATCH_LENGTH,
+		.maxattr	= SYNQ_A_MATCH_PORT_LAST,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -291,7 +305,7 @@ const struct genl_split_ops synq_nl_ops[23] = {
 		.cmd		= SYNQ_CMD_CLASSIFY,
 		.doit		= synq_nl_classify_doit,
 		.policy		= synq_classify_nl_policy,
-		.maxattr	= SYNQ_A_QUERY_MARK,
+		.maxattr	= SYNQ_A_QUERY_PORT,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

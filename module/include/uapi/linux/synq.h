@@ -13,6 +13,7 @@
 #define SYNQ_CLASSES_MAX	16
 #define SYNQ_LISTENERS_MAX	64
 #define SYNQ_MATCHES_MAX	2000000
+#define SYNQ_SERVICES_MAX	64
 #define SYNQ_PRIORITY_MAX	15
 #define SYNQ_RESERVE_MAX	75
 #define SYNQ_RATE_MAX		10000000
@@ -75,7 +76,8 @@ enum synq_order {
 /**
  * enum synq_reason - What decided the class of a source.
  * @SYNQ_REASON_DEFAULT: Nothing matched.
- * @SYNQ_REASON_MATCH: The longest source prefix.
+ * @SYNQ_REASON_MATCH: The longest source prefix, of the most specific service
+ *   that has one or else of the matches without a destination.
  * @SYNQ_REASON_MARK: The class bits of the packet mark, set by nft or
  *   iptables.
  * @SYNQ_REASON_LOCAL: The host itself, and nothing matched.
@@ -139,6 +141,7 @@ enum {
 	SYNQ_A_CONF_MALFORMED,
 	SYNQ_A_CONF_CONFIRM_WITHIN,
 	SYNQ_A_CONF_CONFIRM_LEFT,
+	SYNQ_A_CONF_SERVICES,
 
 	__SYNQ_A_CONF_MAX,
 	SYNQ_A_CONF_MAX = (__SYNQ_A_CONF_MAX - 1)
@@ -178,6 +181,10 @@ enum {
 	SYNQ_A_MATCH_SOURCE = 1,
 	SYNQ_A_MATCH_LENGTH,
 	SYNQ_A_MATCH_CLASS,
+	SYNQ_A_MATCH_TO,
+	SYNQ_A_MATCH_TO_LENGTH,
+	SYNQ_A_MATCH_PORT,
+	SYNQ_A_MATCH_PORT_LAST,
 
 	__SYNQ_A_MATCH_MAX,
 	SYNQ_A_MATCH_MAX = (__SYNQ_A_MATCH_MAX - 1)
@@ -262,6 +269,12 @@ enum {
 	SYNQ_A_QUERY_REASON,
 	SYNQ_A_QUERY_PREFIX,
 	SYNQ_A_QUERY_LENGTH,
+	SYNQ_A_QUERY_TO,
+	SYNQ_A_QUERY_PORT,
+	SYNQ_A_QUERY_SERVICE_TO,
+	SYNQ_A_QUERY_SERVICE_TO_LENGTH,
+	SYNQ_A_QUERY_SERVICE_PORT,
+	SYNQ_A_QUERY_SERVICE_PORT_LAST,
 
 	__SYNQ_A_QUERY_MAX,
 	SYNQ_A_QUERY_MAX = (__SYNQ_A_QUERY_MAX - 1)
