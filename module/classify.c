@@ -1,13 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Which class a client has: by the mark that nft or iptables gave its SYN, by
- * the longest source prefix, as the host itself, or by default; in this order.
+ * the longest source prefix of the most specific service that has a match for
+ * it (service.c), by the longest source prefix of all matches without a
+ * service, as the host itself, or by default; in this order.
  *
  * One function serves the packet and the accept queue, so that a connection
  * has the class that its SYN had.  What differs is only how each learns
  * whether the client is the host itself: the packet by the interface it came
  * in on, which no remote sender can choose; the request, which has passed the
  * handshake, by its address.
+ *
+ * DOC: the destination
+ *
+ * That which counts is what the connection has in the end, as getsockname() tells
+ * the application: after REDIRECT and DNAT, so that a match means the address and the
+ * port that a service has on this host, whatever it is called outside; with TPROXY and
+ * programs of BPF, which rewrite nothing, where the client sent it.  A request has it
+ * as its local address and port, from its SYN or from the final ACK of a cookie.
+ *
+ * The packet has it in LOCAL_IN.  In PREROUTING it is that only unless it will be
+ * rewritten; but one for which no socket listens where it was sent is not judged
+ * there.  There is one exception, then: a SYN for a socket that listens, which a rule
+ * rewrites all the same.  It is judged as one for that socket (syn_hook.c) and of
+ * the class that it has there.  Where classes have marks, it keeps this class in
+ * the queue that it comes to; else it has that of its new destination there.
  *
  * Any context, under rcu_read_lock().
  */
@@ -31,6 +48,27 @@ static const struct synq_class *class_of_mark(const struct synq_conf *conf,
 	return NULL;
 }
 
+/* Out of the way of who has no services. */
+static noinline u16 value_of_service(const struct synq_conf *conf,
+				     const struct synq_client *client, u8 *len,
+				     const struct synq_service_key **key)
+{
+	const struct synq_service_ask ask = {
+		.source = client->addr,
+		.to = client->daddr,
+		.port = ntohs(client->dport),
+		.is_v6 = client->is_v6,
+	};
+	unsigned int which;
+	u16 value;
+
+	value = synq_service_lookup(conf->service, conf->n_services, &ask, len,
+				    &which);
+	if (value)
+		*key = &conf->service[which].key;
+	return value;
+}
+
 /**
  * synq_classify() - the class of a client
  * @conf: snapshot
@@ -46,28 +84,34 @@ const struct synq_class *synq_classify(const struct synq_conf *conf,
 				       const struct synq_client *client,
 				       struct synq_why *why)
 {
+	const struct synq_service_key *service = NULL;
 	const struct synq_class *class;
 	u32 bits = client->mark & conf->mark_mask;
-	u16 value;
 	u8 len = 0;
+	u16 value;
 
 	if (bits) {
 		class = class_of_mark(conf, bits);
 		if (class) {
 			if (why)
-				*why = (struct synq_why){ SYNQ_REASON_MARK, 0 };
+				*why = (struct synq_why){ SYNQ_REASON_MARK };
 			return class;
 		}
 	}
-	value = synq_lpm_lookup(&conf->lpm[client->is_v6], client->addr, &len);
+	value = conf->n_services ?
+		value_of_service(conf, client, &len, &service) : 0;
+	if (!value)
+		value = synq_lpm_lookup(&conf->lpm[client->is_v6],
+					client->addr, &len);
 	if (value) {
 		if (why)
-			*why = (struct synq_why){ SYNQ_REASON_MATCH, len };
+			*why = (struct synq_why){ SYNQ_REASON_MATCH, len,
+						  service };
 		return &conf->class[value - 1];
 	}
 	if (why)
 		*why = (struct synq_why){ client->is_local ?
-			SYNQ_REASON_LOCAL : SYNQ_REASON_DEFAULT, 0 };
+			SYNQ_REASON_LOCAL : SYNQ_REASON_DEFAULT };
 	return &conf->class[client->is_local ? SYNQ_SLOT_LOCAL :
 			    conf->default_slot];
 }
@@ -114,6 +158,8 @@ const struct synq_class *synq_classify_request(const struct synq_conf *conf,
 	const struct inet_request_sock *ireq = inet_rsk(req);
 	struct synq_client client = {
 		.addr = &ireq->ir_rmt_addr,
+		.daddr = &ireq->ir_loc_addr,
+		.dport = htons(ireq->ir_num),
 		.mark = READ_ONCE(listener->sk_mark) ? 0 : ireq->ir_mark,
 	};
 
@@ -121,6 +167,7 @@ const struct synq_class *synq_classify_request(const struct synq_conf *conf,
 	if (ireq->ireq_family == AF_INET6 &&
 	    !ipv6_addr_v4mapped(&ireq->ir_v6_rmt_addr)) {
 		client.addr = &ireq->ir_v6_rmt_addr;
+		client.daddr = &ireq->ir_v6_loc_addr;
 		client.is_v6 = true;
 	}
 	client.is_local = synq_classify_is_local(sock_net(listener),

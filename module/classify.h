@@ -13,13 +13,17 @@ struct sock;
 /**
  * struct synq_client - what a client is classified by
  * @addr: 4 or 16 bytes, network order
+ * @daddr: where it connects to, likewise; NULL: not known
  * @mark: of the packet, or of its request
- * @is_v6: @addr has 16 bytes
+ * @dport: where it connects to, 0: not known
+ * @is_v6: the addresses have 16 bytes
  * @is_local: the host itself
  */
 struct synq_client {
 	const void *addr;
+	const void *daddr;
 	u32 mark;
+	__be16 dport;
 	bool is_v6;
 	bool is_local;
 };
@@ -28,10 +32,12 @@ struct synq_client {
  * struct synq_why - why a client has its class
  * @why: enum synq_reason
  * @len: length of the prefix that matched, bits
+ * @service: that had the match; NULL: none had
  */
 struct synq_why {
 	u8 why;
 	u8 len;
+	const struct synq_service_key *service;
 };
 
 const struct synq_class *synq_classify(const struct synq_conf *conf,

@@ -91,6 +91,24 @@ struct synq_conf *synq_conf_alloc(void)
 	return conf;
 }
 
+/* What was shared before it fails is dropped with @copy: it must not be @conf's. */
+static int share_services(struct synq_conf *copy, const struct synq_conf *conf)
+{
+	int err = 0;
+	u8 i;
+
+	for (i = 0; !err && i < conf->n_services; i++) {
+		struct synq_service *to = &copy->service[i];
+		const struct synq_service *from = &conf->service[i];
+
+		synq_lpm_init(&to->lpm[1], 128);
+		copy->n_services++;
+		err = synq_chunks_share(&to->lpm[0], &from->lpm[0]) ?:
+		      synq_chunks_share(&to->lpm[1], &from->lpm[1]);
+	}
+	return err;
+}
+
 /**
  * synq_conf_copy() - a private copy to be edited
  * @conf: the snapshot, or NULL for an empty one
@@ -115,8 +133,10 @@ struct synq_conf *synq_conf_copy(const struct synq_conf *conf)
 		copy->class[i].aggregates = NULL;
 	for (i = 0; i < copy->n_listeners; i++)
 		synq_port_get(copy->listener[i].port);
+	copy->n_services = 0;
 	if (synq_chunks_share(&copy->lpm[0], &conf->lpm[0]) ||
-	    synq_chunks_share(&copy->lpm[1], &conf->lpm[1])) {
+	    synq_chunks_share(&copy->lpm[1], &conf->lpm[1]) ||
+	    share_services(copy, conf)) {
 		synq_conf_free(copy);
 		return NULL;
 	}
@@ -141,6 +161,10 @@ void synq_conf_free(struct synq_conf *conf)
 		synq_aggregate_put(conf->class[i].aggregates);
 	synq_chunks_drop(&conf->lpm[0]);
 	synq_chunks_drop(&conf->lpm[1]);
+	for (i = 0; i < conf->n_services; i++) {
+		synq_chunks_drop(&conf->service[i].lpm[0]);
+		synq_chunks_drop(&conf->service[i].lpm[1]);
+	}
 	kvfree(conf);
 }
 
@@ -162,8 +186,7 @@ static void free_rcu_cb(struct rcu_head *head)
 bool synq_conf_is_empty(const struct synq_conf *conf)
 {
 	return !synq_conf_classes(conf) && !conf->n_listeners &&
-	       !conf->lpm[0].prefixes && !conf->lpm[1].prefixes &&
-	       !conf->mark_mask && !conf->observe;
+	       !synq_conf_matches(conf) && !conf->mark_mask && !conf->observe;
 }
 
 /**
@@ -180,6 +203,24 @@ u32 synq_conf_classes(const struct synq_conf *conf)
 
 	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++)
 		n += conf->class[slot].name[0] != '\0';
+	return n;
+}
+
+/**
+ * synq_conf_matches() - number of matches, of services included
+ * @conf: not NULL
+ *
+ * Context: any
+ * Return: 0..SYNQ_MATCHES_MAX
+ */
+u32 synq_conf_matches(const struct synq_conf *conf)
+{
+	u32 n = conf->lpm[0].prefixes + conf->lpm[1].prefixes;
+	u8 i;
+
+	for (i = 0; i < conf->n_services; i++)
+		n += conf->service[i].lpm[0].prefixes +
+		     conf->service[i].lpm[1].prefixes;
 	return n;
 }
 

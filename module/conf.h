@@ -8,6 +8,7 @@
 #include <linux/notifier.h>
 #include <linux/rcupdate.h>
 #include "lpm.h"
+#include "service.h"
 #include "source.h"
 #include "stats.h"
 #include "synq.h"
@@ -129,13 +130,17 @@ struct synq_listener {
  * @default_slot: of the class that takes the unmatched
  * @order: slots by position
  * @class: by slot
- * @lpm: source prefixes, IPv4 and IPv6; the value is the slot plus one
+ * @lpm: source prefixes of matches without a service, IPv4 and IPv6; the value is
+ *	the slot plus one
  * @weights: of all classes that have a share
  * @n_sharing: their number; at least 1
  * @observe: count what would be done, and do nothing ("enforce off")
  * @answers: the excess of some class is answered
  * @n_listeners: number of @listener
  * @listener: by ascending port number
+ * @n_services: number of @service
+ * @service: that matches are scoped to, each with one at least, in the order of
+ *	service.c; the values are those of @lpm
  */
 struct synq_conf {
 	struct rcu_head rcu;
@@ -151,8 +156,10 @@ struct synq_conf {
 	u8 n_sharing;
 	bool observe;
 	bool answers;
+	u8 n_services;
 	unsigned int n_listeners;
 	struct synq_listener listener[SYNQ_LISTENERS_MAX];
+	struct synq_service service[SYNQ_SERVICES_MAX];
 };
 
 /* What a change of the configuration means to sockets and hooks. */
@@ -180,6 +187,7 @@ void synq_conf_exit(struct synq_net *sn);
 void synq_conf_set_bypass(struct synq_net *sn, bool bypass);
 bool synq_conf_is_empty(const struct synq_conf *conf);
 u32 synq_conf_classes(const struct synq_conf *conf);
+u32 synq_conf_matches(const struct synq_conf *conf);
 struct synq_class *synq_conf_class_by_name(struct synq_conf *conf,
 					   const char *name);
 

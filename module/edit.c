@@ -239,51 +239,149 @@ int synq_edit_del_class(struct synq_conf *conf, const char *name,
 	return 0;
 }
 
-static u32 all_matches(const struct synq_conf *conf)
+/* A table for each family; NULL: there is no such service. */
+static struct synq_lpm *find_sources(struct synq_conf *conf,
+				     const struct synq_service_key *key)
 {
-	return conf->lpm[0].prefixes + conf->lpm[1].prefixes;
+	unsigned int at;
+
+	if (synq_service_is_all(key))
+		return conf->lpm;
+	at = synq_service_place(conf->service, conf->n_services, key);
+	if (at < conf->n_services &&
+	    !synq_service_order(&conf->service[at].key, key))
+		return conf->service[at].lpm;
+	return NULL;
+}
+
+static int check_service(const struct synq_prefix *prefix,
+			 const struct synq_service_key *key,
+			 struct netlink_ext_ack *extack)
+{
+	const bool is_v6 = key->family == SYNQ_SERVICE_V6;
+
+	if (!synq_service_is_valid(key)) {
+		NL_SET_ERR_MSG(extack, "not a destination: no such prefix, or the higher port first");
+		return -EINVAL;
+	}
+	if (key->family != SYNQ_SERVICE_ANY && is_v6 != prefix->is_v6) {
+		NL_SET_ERR_MSG(extack, "source and destination are of different families");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int add_service(struct synq_conf *conf,
+		       const struct synq_service_key *key,
+		       struct netlink_ext_ack *extack)
+{
+	unsigned int at = synq_service_place(conf->service, conf->n_services,
+					     key);
+	struct synq_service *service = &conf->service[at];
+	unsigned int i;
+
+	for (i = 0; i < conf->n_services; i++) {
+		if (!synq_service_crosses(&conf->service[i].key, key))
+			continue;
+		NL_SET_ERR_MSG(extack, "the ports cross those of a match to the same addresses");
+		return -EINVAL;
+	}
+	if (conf->n_services == SYNQ_SERVICES_MAX) {
+		NL_SET_ERR_MSG(extack, "matches have 64 different destinations already");
+		return -ENOSPC;
+	}
+	memmove(service + 1, service,
+		(conf->n_services - at) * sizeof(*service));
+	service->key = *key;
+	synq_lpm_init(&service->lpm[0], 32);
+	synq_lpm_init(&service->lpm[1], 128);
+	conf->n_services++;
+	return 0;
+}
+
+/* Goes with its last match. */
+static void tidy_service(struct synq_conf *conf,
+			 const struct synq_service_key *key)
+{
+	struct synq_lpm *lpm = find_sources(conf, key);
+	struct synq_service *service;
+
+	if (!lpm || lpm == conf->lpm || lpm[0].prefixes || lpm[1].prefixes)
+		return;
+	service = container_of(lpm, struct synq_service, lpm[0]);
+	synq_chunks_drop(&service->lpm[0]);
+	synq_chunks_drop(&service->lpm[1]);
+	conf->n_services--;
+	memmove(service, service + 1,
+		(&conf->service[conf->n_services] - service) *
+		sizeof(*service));
+}
+
+static int insert(struct synq_conf *conf, const struct synq_prefix *prefix,
+		  const struct synq_service_key *service, u16 value,
+		  bool exists, struct netlink_ext_ack *extack)
+{
+	struct synq_lpm *lpm = &find_sources(conf, service)[prefix->is_v6];
+	int err = synq_chunks_own(lpm, prefix->addr, prefix->len, true);
+
+	if (!err)
+		err = synq_lpm_insert(lpm, prefix->addr, prefix->len, value,
+				      exists);
+	if (err == -EEXIST)
+		NL_SET_ERR_MSG(extack, "there is a match for this prefix");
+	if (err == -EINVAL)
+		NL_SET_ERR_MSG(extack, "not a prefix: too long, or host bits are set");
+	return err;
 }
 
 /**
  * synq_edit_put_match() - give a prefix a class
  * @conf: not published
  * @prefix: of the source
+ * @service: where it has the class
  * @class: name
- * @exists: the prefix has a class already; else it must have none
+ * @exists: the prefix has a class there already; else it must have none
  * @extack: says why not
  *
  * Context: &synq_net.lock held
  * Return: 0, -ENOENT, -EEXIST, -EINVAL, -ENOSPC or -ENOMEM
  */
 int synq_edit_put_match(struct synq_conf *conf,
-			const struct synq_prefix *prefix, const char *class,
-			bool exists, struct netlink_ext_ack *extack)
+			const struct synq_prefix *prefix,
+			const struct synq_service_key *service,
+			const char *class, bool exists,
+			struct netlink_ext_ack *extack)
 {
-	struct synq_lpm *lpm = &conf->lpm[prefix->is_v6];
 	struct synq_class *c = find_class(conf, class, extack);
-	u16 was = synq_lpm_get(lpm, prefix->addr, prefix->len);
+	struct synq_lpm *lpm;
 	int err;
+	u16 was;
 
 	if (!c)
 		return -ENOENT;
+	err = check_service(prefix, service, extack);
+	if (err)
+		return err;
+	lpm = find_sources(conf, service);
+	was = lpm ? synq_lpm_get(&lpm[prefix->is_v6], prefix->addr,
+				 prefix->len) : 0;
 	if (exists && !was) {
 		NL_SET_ERR_MSG(extack, "there is no match for this prefix");
 		return -ENOENT;
 	}
-	if (!exists && all_matches(conf) >= SYNQ_MATCHES_MAX) {
+	if (!exists && synq_conf_matches(conf) >= SYNQ_MATCHES_MAX) {
 		NL_SET_ERR_MSG(extack, "there are too many matches");
 		return -ENOSPC;
 	}
-	err = synq_chunks_own(lpm, prefix->addr, prefix->len, true);
-	if (!err)
-		err = synq_lpm_insert(lpm, prefix->addr, prefix->len,
-				      c->slot + 1, exists);
-	if (err == -EEXIST)
-		NL_SET_ERR_MSG(extack, "there is a match for this prefix");
-	if (err == -EINVAL)
-		NL_SET_ERR_MSG(extack, "not a prefix: too long, or host bits are set");
+	if (!lpm)
+		err = add_service(conf, service, extack);
 	if (err)
 		return err;
+	err = insert(conf, prefix, service, c->slot + 1, exists, extack);
+	if (err) {
+		tidy_service(conf, service);
+		return err;
+	}
 	c->matches++;
 	if (was)
 		conf->class[was - 1].matches--;
@@ -294,6 +392,7 @@ int synq_edit_put_match(struct synq_conf *conf,
  * synq_edit_del_match() - take a match out
  * @conf: not published
  * @prefix: of the source
+ * @service: where it has a class
  * @extack: says why not
  *
  * Context: &synq_net.lock held
@@ -301,12 +400,17 @@ int synq_edit_put_match(struct synq_conf *conf,
  */
 int synq_edit_del_match(struct synq_conf *conf,
 			const struct synq_prefix *prefix,
+			const struct synq_service_key *service,
 			struct netlink_ext_ack *extack)
 {
-	struct synq_lpm *lpm = &conf->lpm[prefix->is_v6];
-	u16 was = synq_lpm_get(lpm, prefix->addr, prefix->len);
+	struct synq_lpm *lpm = find_sources(conf, service);
+	u16 was = 0;
 	int err;
 
+	if (lpm) {
+		lpm += prefix->is_v6;
+		was = synq_lpm_get(lpm, prefix->addr, prefix->len);
+	}
 	if (!was) {
 		NL_SET_ERR_MSG(extack, "there is no match for this prefix");
 		return -ENOENT;
@@ -317,6 +421,7 @@ int synq_edit_del_match(struct synq_conf *conf,
 	if (err)
 		return err;
 	conf->class[was - 1].matches--;
+	tidy_service(conf, service);
 	return 0;
 }
 

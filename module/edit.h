@@ -95,10 +95,13 @@ int synq_edit_set_class(struct synq_conf *conf,
 int synq_edit_del_class(struct synq_conf *conf, const char *name,
 			struct netlink_ext_ack *extack);
 int synq_edit_put_match(struct synq_conf *conf,
-			const struct synq_prefix *prefix, const char *class,
-			bool exists, struct netlink_ext_ack *extack);
+			const struct synq_prefix *prefix,
+			const struct synq_service_key *service,
+			const char *class, bool exists,
+			struct netlink_ext_ack *extack);
 int synq_edit_del_match(struct synq_conf *conf,
 			const struct synq_prefix *prefix,
+			const struct synq_service_key *service,
 			struct netlink_ext_ack *extack);
 int synq_edit_add_listener(struct synq_net *sn, struct synq_conf *conf,
 			   const struct synq_listener_edit *edit,

@@ -47,6 +47,7 @@
 #include <linux/if_ether.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/tcp.h>
 #include <net/flow.h>
 #include <net/inet_connection_sock.h>
 #include "classify.h"
@@ -130,14 +131,17 @@ bool synq_fullstate_is_kept(const struct sock *sk, const struct synq_conf *conf,
 	       !is_denied(sk, listener, class, record);
 }
 
-/* As it was in PREROUTING: its mark has not changed since; its device has gone. */
+/* As it was judged: its mark has not changed since; its device has gone. */
 static const struct synq_class *class_of(const struct synq_conf *conf,
 					 const struct sk_buff *skb, bool is_v6)
 {
 	struct synq_client client = {
 		.addr = is_v6 ? (const void *)&ipv6_hdr(skb)->saddr :
 				(const void *)&ip_hdr(skb)->saddr,
+		.daddr = is_v6 ? (const void *)&ipv6_hdr(skb)->daddr :
+				 (const void *)&ip_hdr(skb)->daddr,
 		.mark = skb->mark,
+		.dport = tcp_hdr(skb)->dest,
 		.is_v6 = is_v6,
 		.is_local = skb->skb_iif == LOOPBACK_IFINDEX,
 	};

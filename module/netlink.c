@@ -11,7 +11,6 @@
 #include <linux/netlink.h>
 #include <linux/slab.h>
 #include <net/genetlink.h>
-#include "classify.h"
 #include "compat.h"
 #include "draft.h"
 #include "edit.h"
@@ -343,18 +342,27 @@ static int read_prefix(struct synq_prefix *prefix, struct genl_info *info)
 	return 0;
 }
 
+/* Where it has a class, too. */
+static int read_match(struct synq_prefix *prefix,
+		      struct synq_service_key *service, struct genl_info *info)
+{
+	return read_prefix(prefix, info) ?:
+	       synq_nl_read_service(service, info->attrs, info->extack);
+}
+
 static int put_match(struct synq_conf *conf, struct genl_info *info,
 		     bool exists)
 {
+	struct synq_service_key service;
 	struct synq_prefix prefix;
 	int err;
 
-	err = read_prefix(&prefix, info);
+	err = read_match(&prefix, &service, info);
 	if (err)
 		return err;
 	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_MATCH_CLASS))
 		return -EINVAL;
-	return synq_edit_put_match(conf, &prefix,
+	return synq_edit_put_match(conf, &prefix, &service,
 				   nla_data(info->attrs[SYNQ_A_MATCH_CLASS]),
 				   exists, info->extack);
 }
@@ -384,10 +392,11 @@ int synq_nl_match_set_doit(struct sk_buff *skb, struct genl_info *info)
 static int del_match(struct synq_net *sn, struct synq_conf *conf,
 		     struct genl_info *info)
 {
+	struct synq_service_key service;
 	struct synq_prefix prefix;
 
-	return read_prefix(&prefix, info) ?:
-	       synq_edit_del_match(conf, &prefix, info->extack);
+	return read_match(&prefix, &service, info) ?:
+	       synq_edit_del_match(conf, &prefix, &service, info->extack);
 }
 
 int synq_nl_match_del_doit(struct sk_buff *skb, struct genl_info *info)
@@ -471,67 +480,21 @@ int synq_nl_listener_del_doit(struct sk_buff *skb, struct genl_info *info)
 	return edit(info, del_listener);
 }
 
-static int put_answer(struct sk_buff *skb, struct synq_net *sn,
-		      const struct nlattr *source, u32 mark)
-{
-	struct synq_client client = {
-		.addr = nla_data(source),
-		.mark = mark,
-		.is_v6 = nla_len(source) == 16,
-	};
-	const struct synq_class *class;
-	const struct synq_conf *conf;
-	struct synq_why why = {};
-	int err = -ENOENT;
-
-	client.is_local = synq_classify_is_local(sn->net, client.is_v6,
-						 client.addr);
-	rcu_read_lock();
-	conf = rcu_dereference(sn->conf);
-	if (conf) {
-		class = synq_classify(conf, &client, &why);
-		err = nla_put(skb, SYNQ_A_QUERY_SOURCE, nla_len(source),
-			      client.addr) ||
-		      nla_put_string(skb, SYNQ_A_QUERY_CLASS, class->name) ||
-		      nla_put_u8(skb, SYNQ_A_QUERY_REASON, why.why);
-	}
-	rcu_read_unlock();
-	if (!err && why.why == SYNQ_REASON_MATCH) {
-		u8 prefix[16] = {}, i;
-
-		memcpy(prefix, client.addr, nla_len(source));
-		for (i = why.len; i < 8 * nla_len(source); i++)
-			prefix[i / 8] &= ~(0x80 >> i % 8);
-		err = nla_put(skb, SYNQ_A_QUERY_PREFIX, nla_len(source),
-			      prefix) ||
-		      nla_put_u8(skb, SYNQ_A_QUERY_LENGTH, why.len);
-	}
-	return err;
-}
-
 int synq_nl_classify_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct nlattr *source = info->attrs[SYNQ_A_QUERY_SOURCE];
-	const struct nlattr *mark = info->attrs[SYNQ_A_QUERY_MARK];
 	struct sk_buff *reply;
 	void *head;
 	int err;
 
 	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_QUERY_SOURCE))
 		return -EINVAL;
-	if (nla_len(source) != 4 && nla_len(source) != 16) {
-		NL_SET_ERR_MSG_ATTR(info->extack, source,
-				    "an address has 4 or 16 bytes");
-		return -EINVAL;
-	}
 	reply = new_reply(info, &head);
 	if (!reply)
 		return -ENOMEM;
-	err = put_answer(reply, net_of(info), source,
-			 mark ? nla_get_u32(mark) : 0);
-	if (err == -ENOENT) {
+	err = synq_nl_put_answer(reply, net_of(info), info->attrs,
+				 info->extack);
+	if (err == -ENOENT || err == -EINVAL) {
 		nlmsg_free(reply);
-		NL_SET_ERR_MSG(info->extack, "nothing is configured");
 		return err;
 	}
 	return send_reply(reply, info, head, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The generic netlink family.  See netlink.c, netlink_dump.c and netlink_event.c.
+ * The generic netlink family.  See netlink.c, netlink_dump.c, netlink_event.c and
+ * netlink_service.c.
  */
 #ifndef _SYNQ_NETLINK_H
 #define _SYNQ_NETLINK_H
@@ -8,12 +9,34 @@
 #include <net/genetlink.h>
 
 struct synq_net;
+struct synq_service_key;
+
+/**
+ * struct synq_nl_service - the attributes that say what a service is
+ * @to: network address
+ * @to_length: bits
+ * @port: lowest port
+ * @port_last: highest port
+ */
+struct synq_nl_service {
+	u8 to;
+	u8 to_length;
+	u8 port;
+	u8 port_last;
+};
 
 extern struct genl_family synq_nl_family;
 
 int synq_netlink_init(void);
 void synq_netlink_exit(void);
 int synq_nl_permitted(const struct net *net, struct netlink_ext_ack *extack);
+
+int synq_nl_read_service(struct synq_service_key *key, struct nlattr **attrs,
+			 struct netlink_ext_ack *extack);
+int synq_nl_put_service(struct sk_buff *skb, const struct synq_service_key *key,
+			const struct synq_nl_service *names);
+int synq_nl_put_answer(struct sk_buff *skb, struct synq_net *sn,
+		       struct nlattr **attrs, struct netlink_ext_ack *extack);
 
 int synq_nl_put_conf(struct sk_buff *skb, const struct synq_net *sn);
 void synq_nl_tell(const struct synq_net *sn);

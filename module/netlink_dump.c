@@ -153,36 +153,50 @@ int synq_nl_class_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 }
 
 static int put_match_attrs(struct sk_buff *skb, const struct synq_conf *conf,
+			   const struct synq_service *service,
 			   const struct synq_lpm_node *node, bool is_v6)
 {
+	static const struct synq_nl_service names = {
+		.to = SYNQ_A_MATCH_TO,
+		.to_length = SYNQ_A_MATCH_TO_LENGTH,
+		.port = SYNQ_A_MATCH_PORT,
+		.port_last = SYNQ_A_MATCH_PORT_LAST,
+	};
+
 	return nla_put(skb, SYNQ_A_MATCH_SOURCE, is_v6 ? 16 : 4, node->key) ||
 	       nla_put_u8(skb, SYNQ_A_MATCH_LENGTH, node->len) ||
 	       nla_put_string(skb, SYNQ_A_MATCH_CLASS,
-			      conf->class[node->value - 1].name);
+			      conf->class[node->value - 1].name) ||
+	       (service && synq_nl_put_service(skb, &service->key, &names));
 }
 
-/* args[1]: of IPv6? */
+/* args[1]: of IPv6?  args[2]: 0, or the service plus one */
 static int dump_match(struct dump *d)
 {
+	const unsigned long is_v6 = d->cb->args[1], table = d->cb->args[2];
+	const struct synq_service *service;
 	const struct synq_lpm_node *node;
-	unsigned long is_v6 = d->cb->args[1];
 	u32 next;
 	void *head;
 	int err;
 
-	next = synq_lpm_walk(&d->conf->lpm[is_v6], d->cb->args[0], &node);
+	if (table > d->conf->n_services)
+		return -ENOENT;
+	service = table ? &d->conf->service[table - 1] : NULL;
+	next = synq_lpm_walk(service ? &service->lpm[is_v6] :
+				       &d->conf->lpm[is_v6],
+			     d->cb->args[0], &node);
 	if (!next) {
-		if (is_v6)
-			return -ENOENT;
 		d->cb->args[0] = 0;
-		d->cb->args[1] = 1;
+		d->cb->args[1] = !is_v6;
+		d->cb->args[2] += is_v6;
 		return 0;
 	}
 	head = dump_put(d, SYNQ_CMD_MATCH_GET);
 	if (!head)
 		return -EMSGSIZE;
 	err = dump_end(d, head,
-		       put_match_attrs(d->skb, d->conf, node, is_v6));
+		       put_match_attrs(d->skb, d->conf, service, node, is_v6));
 	if (!err)
 		d->cb->args[0] = next;
 	return err;

@@ -46,8 +46,9 @@ int synq_nl_put_conf(struct sk_buff *skb, const struct synq_net *sn)
 	       nla_put_u32(skb, SYNQ_A_CONF_CLASSES,
 			   conf ? synq_conf_classes(conf) : 0) ||
 	       nla_put_u32(skb, SYNQ_A_CONF_MATCHES,
-			   conf ? conf->lpm[0].prefixes +
-				  conf->lpm[1].prefixes : 0) ||
+			   conf ? synq_conf_matches(conf) : 0) ||
+	       nla_put_u32(skb, SYNQ_A_CONF_SERVICES,
+			   conf ? conf->n_services : 0) ||
 	       nla_put_u32(skb, SYNQ_A_CONF_LISTENERS,
 			   conf ? conf->n_listeners : 0) ||
 	       put_left(skb, sn) ||

@@ -59,8 +59,8 @@ bool synq_segment_is_for_host(struct net *net, const struct net_device *dev,
 			      const struct synq_segment *seg)
 {
 	if (seg->client.is_v6)
-		return is_local6(net, dev, seg->daddr);
-	return is_local4(net, dev, *(const __be32 *)seg->daddr);
+		return is_local6(net, dev, seg->client.daddr);
+	return is_local4(net, dev, *(const __be32 *)seg->client.daddr);
 }
 
 /**
@@ -74,19 +74,19 @@ bool synq_segment_is_for_host(struct net *net, const struct net_device *dev,
 enum synq_segment_peer synq_segment_peer(struct net *net,
 					 const struct synq_segment *seg)
 {
-	const u16 hnum = ntohs(seg->dport);
+	const u16 hnum = ntohs(seg->client.dport);
 	enum synq_segment_peer peer;
 	struct sock *sk;
 
 	if (seg->client.is_v6)
 		sk = synq_lookup_established6(net, seg->client.addr,
-					      seg->sport, seg->daddr, hnum,
-					      seg->dif, seg->sdif);
+					      seg->sport, seg->client.daddr,
+					      hnum, seg->dif, seg->sdif);
 	else
 		sk = synq_lookup_established4(net,
 					      *(const __be32 *)seg->client.addr,
 					      seg->sport,
-					      *(const __be32 *)seg->daddr,
+					      *(const __be32 *)seg->client.daddr,
 					      hnum, seg->dif, seg->sdif);
 	if (!sk)
 		return SYNQ_SEGMENT_STRANGER;
@@ -108,14 +108,15 @@ enum synq_segment_peer synq_segment_peer(struct net *net,
 struct sock *synq_segment_listener(struct net *net,
 				   const struct synq_segment *seg)
 {
-	const u16 hnum = ntohs(seg->dport);
+	const u16 hnum = ntohs(seg->client.dport);
 
 	if (seg->client.is_v6)
 		return synq_lookup_listener6(net, seg->client.addr, seg->sport,
-					     seg->daddr, hnum, seg->dif,
+					     seg->client.daddr, hnum, seg->dif,
 					     seg->sdif);
 	return synq_lookup_listener4(net, *(const __be32 *)seg->client.addr,
-				     seg->sport, *(const __be32 *)seg->daddr,
+				     seg->sport,
+				     *(const __be32 *)seg->client.daddr,
 				     hnum, seg->dif, seg->sdif);
 }
 
@@ -123,7 +124,7 @@ static u64 ports_and_seq(const struct synq_segment *seg)
 {
 	return (u64)(__force u32)seg->seq << 32 |
 	       (u32)(__force u16)seg->sport << 16 |
-	       (__force u16)seg->dport;
+	       (__force u16)seg->client.dport;
 }
 
 static u64 addresses4(const struct synq_segment *seg)
@@ -131,7 +132,7 @@ static u64 addresses4(const struct synq_segment *seg)
 	u32 saddr, daddr;
 
 	memcpy(&saddr, seg->client.addr, sizeof(saddr));
-	memcpy(&daddr, seg->daddr, sizeof(daddr));
+	memcpy(&daddr, seg->client.daddr, sizeof(daddr));
 	return (u64)saddr << 32 | daddr;
 }
 
@@ -157,7 +158,7 @@ u64 synq_segment_hash(const struct synq_net *sn,
 
 	if (seg->client.is_v6) {
 		memcpy(v6.saddr, seg->client.addr, sizeof(v6.saddr));
-		memcpy(v6.daddr, seg->daddr, sizeof(v6.daddr));
+		memcpy(v6.daddr, seg->client.daddr, sizeof(v6.daddr));
 		v6.rest = ports_and_seq(seg);
 		return siphash(&v6, sizeof(v6), &sn->key);
 	}
@@ -176,7 +177,7 @@ static noinline u64 addresses6(const u64 key[2], const struct synq_segment *seg)
 	u64 saddr[2], daddr[2];
 
 	memcpy(saddr, seg->client.addr, sizeof(saddr));
-	memcpy(daddr, seg->daddr, sizeof(daddr));
+	memcpy(daddr, seg->client.daddr, sizeof(daddr));
 	return mix(saddr[0] ^ key[0], saddr[1] ^ key[1]) +
 	       mix(daddr[0] ^ key[1], daddr[1] ^ key[0]);
 }

@@ -11,10 +11,8 @@ struct net_device;
 
 /**
  * struct synq_segment - a TCP segment, as far as it matters here
- * @client: addresses point into the packet
- * @daddr: destination
+ * @client: and its destination; addresses point into the packet
  * @sport: of the client
- * @dport: of this host
  * @seq: sequence number
  * @thoff: where the TCP header begins, from the IP header on
  * @dif: interface for socket lookups
@@ -22,9 +20,7 @@ struct net_device;
  */
 struct synq_segment {
 	struct synq_client client;
-	const void *daddr;
 	__be16 sport;
-	__be16 dport;
 	__be32 seq;
 	unsigned int thoff;
 	int dif;

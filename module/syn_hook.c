@@ -44,10 +44,11 @@
  * answered by a cookie now, is left to LOCAL_IN, and judged there only: before that
  * nobody knows whether the host's firewall lets it in, and an answer would tell that
  * the port is open.  It has its class's mark from PREROUTING on, so that both find
- * the same class.  For its excess it is left whenever it is of that class.  For a
- * cookie it is left if its class has had its share of the SYN queue in that moment,
- * which LOCAL_IN cannot know: so there is a note of each (left.c), by where it was
- * sent to.  One for which there is no note any more has been judged.
+ * the same class.  For its excess it is left whenever it is of that class where it
+ * was sent to, which LOCAL_IN asks again.  For a cookie it is left if its class has
+ * had its share of the SYN queue in that moment, which LOCAL_IN cannot know: so there
+ * is a note of each (left.c), by where it was sent to.  One for which there is no
+ * note any more has been judged.
  *
  * DOC: floods
  *
@@ -128,7 +129,7 @@ static struct sock *socket_of(const struct synq_arrival *arrival,
 static struct sock *target_of(const struct synq_arrival *arrival,
 			      const struct synq_segment *seg, bool count)
 {
-	if (!synq_conf_port(arrival->conf, ntohs(seg->dport)) ||
+	if (!synq_conf_port(arrival->conf, ntohs(seg->client.dport)) ||
 	    !synq_segment_is_for_host(arrival->sn->net, arrival->skb->dev,
 				      seg) ||
 	    is_known(arrival, seg))
@@ -136,9 +137,10 @@ static struct sock *target_of(const struct synq_arrival *arrival,
 	return socket_of(arrival, seg, count);
 }
 
-static const struct synq_class *class_of(const struct synq_arrival *arrival)
+static const struct synq_class *class_of(const struct synq_arrival *arrival,
+					 const struct synq_segment *seg)
 {
-	return synq_classify(arrival->conf, &arrival->seg.client, NULL);
+	return synq_classify(arrival->conf, &seg->client, NULL);
 }
 
 static unsigned int judge(struct synq_arrival *syn)
@@ -163,7 +165,7 @@ static void mark_cookie_ack(const struct synq_arrival *arrival,
 	    synq_segment_peer(arrival->sn->net, &arrival->seg) !=
 	    SYNQ_SEGMENT_STRANGER)
 		return;
-	synq_judge_mark(arrival, class_of(arrival));
+	synq_judge_mark(arrival, class_of(arrival, &arrival->seg));
 }
 
 static void fill_in(struct synq_arrival *arrival, const struct tcphdr *th)
@@ -172,7 +174,7 @@ static void fill_in(struct synq_arrival *arrival, const struct tcphdr *th)
 	struct synq_segment *seg = &arrival->seg;
 
 	seg->sport = th->source;
-	seg->dport = th->dest;
+	seg->client.dport = th->dest;
 	seg->seq = th->seq;
 	seg->dif = skb->dev->ifindex;
 	seg->client.mark = skb->mark;
@@ -189,7 +191,7 @@ static unsigned int judge_early(struct synq_arrival *syn)
 	if (recalled) {
 		if (is_known(syn, seg))
 			return NF_ACCEPT;
-		syn->class = class_of(syn);
+		syn->class = class_of(syn, seg);
 		if (synq_judge_drops(syn))
 			return NF_DROP;
 		syn->sk = socket_of(syn, seg, true);
@@ -202,7 +204,7 @@ static unsigned int judge_early(struct synq_arrival *syn)
 	if (!recalled && !has_lookup_program(syn->sn->net))
 		synq_target_note(syn->conf, seg, syn->listener);
 	if (!syn->class)
-		syn->class = class_of(syn);
+		syn->class = class_of(syn, seg);
 	if (!synq_judge_leaves(syn))
 		return judge(syn);
 	/* Who changes these bits meanwhile breaks their contract. */
@@ -236,9 +238,12 @@ static unsigned int prerouting(struct synq_arrival *arrival, bool is_fragment)
 	}
 	if (is_syn(th))
 		return judge_early(arrival);
+	/* As its SYN: by where it goes, unless somebody listens here. */
 	if (conf->mark_mask) {
 		fill_in(arrival, th);
-		mark_cookie_ack(arrival, th);
+		if (!conf->n_services ||
+		    target_of(arrival, &arrival->seg, false))
+			mark_cookie_ack(arrival, th);
 	}
 	return NF_ACCEPT;
 }
@@ -267,11 +272,11 @@ static bool undo_nat(const struct sk_buff *skb, struct synq_segment *seg)
 	if (seg->client.is_local || !ct || nf_ct_is_template(ct))
 		return false;
 	tuple = &ct->tuplehash[CTINFO2DIR(ctinfo)].tuple;
-	if (tuple->dst.u.tcp.port == seg->dport &&
-	    !memcmp(&tuple->dst.u3, seg->daddr, len))
+	if (tuple->dst.u.tcp.port == seg->client.dport &&
+	    !memcmp(&tuple->dst.u3, seg->client.daddr, len))
 		return false;
-	seg->dport = tuple->dst.u.tcp.port;
-	seg->daddr = &tuple->dst.u3;
+	seg->client.dport = tuple->dst.u.tcp.port;
+	seg->client.daddr = &tuple->dst.u3;
 	return true;
 }
 
@@ -299,8 +304,11 @@ static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled,
 	rewritten = undo_nat(arrival->skb, &before);
 	if (is_syn(th) && !is_reassembled) {
 		if (conf->answers)
-			arrival->class = class_of(arrival);
+			arrival->class = class_of(arrival, &before);
 		left = synq_judge_was_left(arrival, &before);
+		/* Where it goes it may have another. */
+		if (rewritten && conf->n_services)
+			arrival->class = NULL;
 	}
 	arrival->sk = assigned_listener(arrival->skb);
 	if (!arrival->sk && !rewritten && !is_reassembled && !left &&
@@ -318,7 +326,7 @@ static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled,
 	    (!is_reassembled && !left && target_of(arrival, &before, false)))
 		return NF_ACCEPT;
 	if (!arrival->class)
-		arrival->class = class_of(arrival);
+		arrival->class = class_of(arrival, &arrival->seg);
 	arrival->listener = listener_of(conf, arrival->sk);
 	arrival->may_answer = true;
 	return judge(arrival);
@@ -376,8 +384,10 @@ static unsigned int arrive4(struct synq_net *sn, const struct synq_conf *conf,
 		.skb = skb,
 		.hook = hook,
 		.seg = {
-			.client.addr = &ip_hdr(skb)->saddr,
-			.daddr = &ip_hdr(skb)->daddr,
+			.client = {
+				.addr = &ip_hdr(skb)->saddr,
+				.daddr = &ip_hdr(skb)->daddr,
+			},
 			.thoff = ip_hdrlen(skb),
 		},
 	};
@@ -417,9 +427,9 @@ static unsigned int arrive6(struct synq_net *sn, const struct synq_conf *conf,
 		.seg = {
 			.client = {
 				.addr = &ipv6_hdr(skb)->saddr,
+				.daddr = &ipv6_hdr(skb)->daddr,
 				.is_v6 = true,
 			},
-			.daddr = &ipv6_hdr(skb)->daddr,
 			.thoff = thoff,
 		},
 	};

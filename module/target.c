@@ -59,16 +59,17 @@ static u64 half(const struct synq_segment *seg, unsigned int i)
 	u64 half = 0;
 
 	if (seg->client.is_v6)
-		memcpy(&half, seg->daddr + i * sizeof(half), sizeof(half));
+		memcpy(&half, seg->client.daddr + i * sizeof(half),
+		       sizeof(half));
 	else if (!i)
-		memcpy(&half, seg->daddr, sizeof(__be32));
+		memcpy(&half, seg->client.daddr, sizeof(__be32));
 	return half;
 }
 
 static struct target *place_of(const struct synq_segment *seg)
 {
 	u32 low = (half(seg, 0) >> 24) ^ (half(seg, 1) >> 56) ^
-		  ntohs(seg->dport);
+		  ntohs(seg->client.dport);
 
 	return this_cpu_ptr(&targets[low % PLACES]);
 }
@@ -90,7 +91,7 @@ const struct synq_listener *synq_target_recall(const struct synq_conf *conf,
 	    target->daddr[0] != half(seg, 0) ||
 	    target->daddr[1] != half(seg, 1) ||
 	    target->dif != seg->dif || target->sdif != seg->sdif ||
-	    target->dport != seg->dport ||
+	    target->dport != seg->client.dport ||
 	    target->is_v6 != seg->client.is_v6)
 		return NULL;
 	return &conf->listener[target->listener];
@@ -114,7 +115,7 @@ void synq_target_note(const struct synq_conf *conf,
 		.daddr = { half(seg, 0), half(seg, 1) },
 		.dif = seg->dif,
 		.sdif = seg->sdif,
-		.dport = seg->dport,
+		.dport = seg->client.dport,
 		.is_v6 = seg->client.is_v6,
 		.listener = listener - conf->listener,
 	};
