@@ -270,6 +270,28 @@ static void note_rates(const struct class **class, unsigned int number)
 	}
 }
 
+/* Destinations at whose ports no SYN is judged. */
+static void note_ports(const struct conf *conf)
+{
+	char text[SERVICE_TEXT];
+	unsigned int i, j;
+
+	for (i = SERVICE_ALL + 1; i < SERVICES; i++) {
+		const struct service *service = &conf->scope[i].service;
+		bool judged = !service->first;
+
+		for (j = 0; j < SYNQ_LISTENERS_MAX; j++) {
+			__u32 port = conf->listener[j].spec.port;
+
+			judged |= port >= service->first &&
+				  port <= service->last;
+		}
+		if (conf->scope[i].matches && !judged)
+			remark("matches%s have no effect: no listener has such a port",
+			       service_text(service, text));
+	}
+}
+
 /**
  * conf_notes() - remarks on a valid configuration that may not do what is meant
  * @conf: the configuration
@@ -282,6 +304,8 @@ void conf_notes(const struct conf *conf)
 
 	if (!conf->listeners)
 		remark("no listener is configured, so no SYN is judged");
+	else
+		note_ports(conf);
 	if (!number)
 		return;
 	note_rates(class, number);

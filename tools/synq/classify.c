@@ -12,51 +12,76 @@
 
 static const char * const reasons[] = { "default", "match", "mark", "local" };
 
-static int parse(struct words *words, struct question *question)
+static int parse_option(struct words *words, const char *command, bool marks,
+			struct question *question)
+{
+	const char *word = words_next(words);
+	const char *value = words_next(words);
+	bool mark = marks && !strcmp(word, "mark");
+	bool port = !strcmp(word, "port");
+	bool to = !strcmp(word, "to");
+
+	if (!mark && !port && !to)
+		return refuse(NULL, word, "not a %s option (to, port%s)",
+			      command, marks ? ", mark" : "");
+	if ((mark && question->with_mark) || (port && question->port) ||
+	    (to && question->to.family))
+		return refuse(NULL, word, "given twice");
+	if (!value)
+		return refuse(NULL, word, "its value is missing (%s)",
+			      mark ? "M" : port ? "N" : "ADDRESS");
+	if (port)
+		return value_range(NULL, value, "port", 1, 65535,
+				   &question->port);
+	if (to)
+		return value_address(NULL, value, &question->to);
+	question->with_mark = true;
+	return value_bits(NULL, value, "mark", &question->mark);
+}
+
+/**
+ * question_parse() - read what is asked
+ * @words: ADDRESS [to ADDRESS] [port N] [mark M]
+ * @command: that it is for, for messages
+ * @marks: it may say a mark
+ * @question: receives it
+ *
+ * Return: DONE or REFUSED.
+ */
+int question_parse(struct words *words, const char *command, bool marks,
+		   struct question *question)
 {
 	const char *word = words_next(words);
 
 	if (!word)
-		return refuse(NULL, "classify", "the address is missing");
+		return refuse(NULL, command, "the address is missing");
 	if (value_address(NULL, word, &question->source))
 		return REFUSED;
-	while ((word = words_next(words))) {
-		const char *value = words_next(words);
-
-		if (!strcmp(word, "to") || !strcmp(word, "port"))
-			return refuse(NULL, word, "not supported yet");
-		if (strcmp(word, "mark"))
-			return refuse(NULL, word,
-				      "not a classify option (mark)");
-		if (question->with_mark)
-			return refuse(NULL, word, "given twice");
-		if (!value)
-			return refuse(NULL, word, "its value is missing (M)");
-		if (value_bits(NULL, value, "mark", &question->mark))
+	while (words_peek(words)) {
+		if (parse_option(words, command, marks, question))
 			return REFUSED;
-		question->with_mark = true;
 	}
+	if (question->to.family &&
+	    question->to.family != question->source.family)
+		return refuse(NULL, word,
+			      "source and destination are of different families");
 	return DONE;
 }
 
 static void take(struct nlattr **attr, void *arg)
 {
 	struct question *question = arg;
-	struct prefix *prefix = &question->prefix;
-	unsigned int length;
+	struct service *service = &question->service;
 
 	snprintf(question->class, sizeof(question->class), "%s",
 		 attr_text(attr, SYNQ_A_QUERY_CLASS));
 	question->reason = attr_u8(attr, SYNQ_A_QUERY_REASON);
-	if (!attr[SYNQ_A_QUERY_PREFIX])
-		return;
-	length = mnl_attr_get_payload_len(attr[SYNQ_A_QUERY_PREFIX]);
-	if (length != 4 && length != 16)
-		return;
-	prefix->family = length == 4 ? AF_INET : AF_INET6;
-	memcpy(prefix->address, mnl_attr_get_payload(attr[SYNQ_A_QUERY_PREFIX]),
-	       length);
-	prefix->length = attr_u8(attr, SYNQ_A_QUERY_LENGTH);
+	attr_prefix(attr, SYNQ_A_QUERY_PREFIX, SYNQ_A_QUERY_LENGTH,
+		    &question->prefix);
+	attr_prefix(attr, SYNQ_A_QUERY_SERVICE_TO,
+		    SYNQ_A_QUERY_SERVICE_TO_LENGTH, &service->to);
+	service->first = attr_u16(attr, SYNQ_A_QUERY_SERVICE_PORT);
+	service->last = attr_u16(attr, SYNQ_A_QUERY_SERVICE_PORT_LAST);
 }
 
 /**
@@ -68,7 +93,7 @@ static void take(struct nlattr **attr, void *arg)
  */
 int question_ask(struct nl *nl, struct question *question)
 {
-	char room[MNL_NLMSG_HDRLEN + GENL_HDRLEN + 64];
+	char room[MNL_NLMSG_HDRLEN + GENL_HDRLEN + 128];
 	char text[PREFIX_TEXT];
 	struct nl_error error;
 	struct nlmsghdr *nlh;
@@ -76,6 +101,11 @@ int question_ask(struct nl *nl, struct question *question)
 	nlh = nl_request(nl, room, SYNQ_CMD_CLASSIFY, 0);
 	mnl_attr_put(nlh, SYNQ_A_QUERY_SOURCE, prefix_bytes(&question->source),
 		     question->source.address);
+	if (question->to.family)
+		mnl_attr_put(nlh, SYNQ_A_QUERY_TO, prefix_bytes(&question->to),
+			     question->to.address);
+	if (question->port)
+		mnl_attr_put_u16(nlh, SYNQ_A_QUERY_PORT, question->port);
 	if (question->with_mark)
 		mnl_attr_put_u32(nlh, SYNQ_A_QUERY_MARK, question->mark);
 	if (nl_call(nl, nlh, SYNQ_A_QUERY_MAX, take, question, &error))
@@ -84,6 +114,35 @@ int question_ask(struct nl *nl, struct question *question)
 		return nl_refuse(NULL, address_text(&question->source, text),
 				 &error);
 	return DONE;
+}
+
+/**
+ * service_json() - destinations as members of an object
+ * @json: the object
+ * @before: begins the names of the members
+ * @service: the destinations; what they do not say is left out
+ */
+void service_json(json_t *json, const char *before,
+		  const struct service *service)
+{
+	char address[PREFIX_TEXT];
+	char name[32];
+
+	if (service->to.family) {
+		snprintf(name, sizeof(name), "%sto", before);
+		json_object_set_new(json, name,
+				    json_string(address_text(&service->to,
+							     address)));
+		snprintf(name, sizeof(name), "%sto_length", before);
+		json_object_set_new(json, name,
+				    json_integer(service->to.length));
+	}
+	if (service->first) {
+		snprintf(name, sizeof(name), "%sport", before);
+		json_object_set_new(json, name, json_integer(service->first));
+		snprintf(name, sizeof(name), "%sport_last", before);
+		json_object_set_new(json, name, json_integer(service->last));
+	}
 }
 
 /**
@@ -99,6 +158,12 @@ json_t *question_json(const struct question *question)
 
 	json_object_set_new(json, "source",
 			    json_string(address_text(&question->source, text)));
+	if (question->to.family)
+		json_object_set_new(json, "to",
+				    json_string(address_text(&question->to,
+							     text)));
+	if (question->port)
+		json_object_set_new(json, "port", json_integer(question->port));
 	if (question->with_mark)
 		json_object_set_new(json, "mark", json_integer(question->mark));
 	json_object_set_new(json, "class", json_string(question->class));
@@ -111,6 +176,7 @@ json_t *question_json(const struct question *question)
 							     text)));
 		json_object_set_new(json, "length",
 				    json_integer(question->prefix.length));
+		service_json(json, "service_", &question->service);
 	}
 	return json;
 }
@@ -136,16 +202,22 @@ static int print_mark(struct nl *nl, const struct question *question)
  */
 int question_print(struct nl *nl, const struct question *question)
 {
+	char service[SERVICE_TEXT];
 	char text[PREFIX_TEXT];
 
-	printf("%s -> %s (", address_text(&question->source, text),
-	       question->class);
+	fputs(address_text(&question->source, text), stdout);
+	if (question->to.family)
+		printf(" to %s", address_text(&question->to, text));
+	if (question->port)
+		printf(" port %u", question->port);
+	printf(" -> %s (", question->class);
 	switch (question->reason) {
 	case SYNQ_REASON_DEFAULT:
 		puts("no match)");
 		break;
 	case SYNQ_REASON_MATCH:
-		printf("source %s)\n", prefix_text(&question->prefix, text));
+		printf("source %s%s)\n", prefix_text(&question->prefix, text),
+		       service_text(&question->service, service));
 		break;
 	case SYNQ_REASON_MARK:
 		return print_mark(nl, question);
@@ -160,7 +232,7 @@ int question_print(struct nl *nl, const struct question *question)
 
 /**
  * command_classify() - print the class of a client
- * @words: ADDRESS [mark M]
+ * @words: ADDRESS [to ADDRESS] [port N] [mark M]
  * @flags: FLAG_JSON
  *
  * Return: exit status.
@@ -171,7 +243,7 @@ int command_classify(struct words *words, unsigned int flags)
 	struct nl nl = { 0 };
 	int error;
 
-	error = parse(words, &question);
+	error = question_parse(words, "classify", true, &question);
 	if (!error)
 		error = nl_open(&nl);
 	if (!error)

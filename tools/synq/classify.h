@@ -7,30 +7,40 @@
 
 #include <jansson.h>
 
+#include "edit.h"
 #include "nl.h"
-#include "value.h"
 
 /**
  * struct question - what is asked, and the answer
  * @source: address of the client
- * @mark: mark that its SYN would carry
+ * @to: address that its SYN would go to; no family: not given
+ * @port: port that it would go to; 0: not given
+ * @mark: mark that it would carry
  * @with_mark: it was given
  * @class: its class
  * @reason: enum synq_reason
  * @prefix: the match that decided; no family: none did
+ * @service: the destinations of that match
  */
 struct question {
 	struct prefix source;
+	struct prefix to;
+	__u32 port;
 	__u32 mark;
 	bool with_mark;
 	char class[SYNQ_NAME_MAX + 1];
 	__u8 reason;
 	struct prefix prefix;
+	struct service service;
 };
 
 /* classify.c */
+int question_parse(struct words *words, const char *command, bool marks,
+		   struct question *question);
 int question_ask(struct nl *nl, struct question *question);
 int question_print(struct nl *nl, const struct question *question);
 json_t *question_json(const struct question *question);
+void service_json(json_t *json, const char *before,
+		  const struct service *service);
 
 #endif /* SYNQ_CLASSIFY_H */

@@ -87,6 +87,42 @@ struct listener *conf_listener(struct conf *conf, __u32 port)
 	return NULL;
 }
 
+/**
+ * conf_scope() - find what matches to a destination are filed under
+ * @conf: the configuration
+ * @service: the destinations
+ *
+ * Return: the scope, or NULL.
+ */
+struct scope *conf_scope(struct conf *conf, const struct service *service)
+{
+	unsigned int i;
+
+	for (i = 0; i < SERVICES; i++) {
+		if ((i == SERVICE_ALL || conf->scope[i].matches) &&
+		    !destination_order(&conf->scope[i].service, service))
+			return &conf->scope[i];
+	}
+	return NULL;
+}
+
+/**
+ * conf_free_scope() - find room for one more scope
+ * @conf: the configuration
+ *
+ * Return: a scope without matches, or NULL.
+ */
+struct scope *conf_free_scope(struct conf *conf)
+{
+	unsigned int i;
+
+	for (i = SERVICE_ALL + 1; i < SERVICES; i++) {
+		if (!conf->scope[i].matches)
+			return &conf->scope[i];
+	}
+	return NULL;
+}
+
 static void merge(struct class_spec *to, const struct class_spec *from)
 {
 	to->given |= from->given;
@@ -187,13 +223,68 @@ static int edit_match_light(struct conf *conf, const struct edit *edit)
 	return DONE;
 }
 
+/* Of the same addresses, and neither range of ports lies in the other. */
+static bool cross(const struct service *a, const struct service *b)
+{
+	const struct service *low = a->first <= b->first ? a : b;
+	const struct service *high = low == a ? b : a;
+
+	return a->first && b->first && !prefix_order(&a->to, &b->to) &&
+	       low->first < high->first && high->first <= low->last &&
+	       low->last < high->last;
+}
+
+static struct scope *add_scope(struct conf *conf, const struct edit *edit)
+{
+	const struct service *service = &edit->service;
+	unsigned int line = edit->from ? edit->from : edit->origin.line;
+	struct scope *scope;
+	char text[SERVICE_TEXT];
+	char other[SERVICE_TEXT];
+	unsigned int i;
+
+	service_text(service, text);
+	for (i = SERVICE_ALL + 1; i < SERVICES; i++) {
+		scope = &conf->scope[i];
+		if (!scope->matches || !cross(&scope->service, service))
+			continue;
+		refuse(&edit->origin, text + 1,
+		       "crosses%s (line %u): neither lies in the other",
+		       service_text(&scope->service, other), scope->line);
+		return NULL;
+	}
+	scope = conf_free_scope(conf);
+	if (!scope) {
+		refuse(&edit->origin, text + 1,
+		       "one destination too many, %u is the limit",
+		       SYNQ_SERVICES_MAX);
+		return NULL;
+	}
+	*scope = (struct scope){ .service = *service, .line = line };
+	return scope;
+}
+
+static int check_family(const struct edit *edit)
+{
+	const struct prefix *to = &edit->service.to;
+	char text[EDIT_TEXT];
+
+	if (!to->family || to->family == edit->source.family)
+		return DONE;
+	return refuse(&edit->origin, edit_value(edit, text),
+		      "source and destination are of different families");
+}
+
 static int edit_match(struct conf *conf, const struct edit *edit)
 {
 	struct class *class = NULL;
-	char text[PREFIX_TEXT];
-	struct match *match;
+	struct match *match = NULL;
+	struct scope *scope;
+	char text[EDIT_TEXT];
 
-	prefix_text(&edit->source, text);
+	edit_value(edit, text);
+	if (check_family(edit))
+		return REFUSED;
 	if (edit->verb != VERB_DEL) {
 		class = conf_class(conf, edit->class.name);
 		if (!class)
@@ -205,7 +296,10 @@ static int edit_match(struct conf *conf, const struct edit *edit)
 	if (conf->light)
 		return edit_match_light(conf, edit);
 
-	match = table_find(&conf->matches, &edit->source);
+	scope = conf_scope(conf, &edit->service);
+	if (scope)
+		match = table_find(&conf->matches, &edit->source,
+				   scope - conf->scope);
 	if (edit->verb != VERB_ADD && !match)
 		return refuse(&edit->origin, text, "no such match");
 
@@ -219,13 +313,20 @@ static int edit_match(struct conf *conf, const struct edit *edit)
 			return refuse(&edit->origin, text,
 				      "one match too many, %u is the limit",
 				      SYNQ_MATCHES_MAX);
-		match = table_add(&conf->matches, &edit->source);
+		if (!scope)
+			scope = add_scope(conf, edit);
+		if (!scope)
+			return REFUSED;
+		match = table_add(&conf->matches, &edit->source,
+				  scope - conf->scope);
+		scope->matches++;
 		break;
 	case VERB_SET:
 		conf->class[match->class].matches--;
 		break;
 	case VERB_DEL:
 		conf->class[match->class].matches--;
+		scope->matches--;
 		table_del(&conf->matches, match);
 		return DONE;
 	case VERB_NUMBER:
@@ -415,11 +516,57 @@ static int listener_order(const void *a, const void *b)
 }
 
 /**
+ * destination_order() - the order in which destinations are printed
+ * @a: destinations of a match
+ * @b: others
+ *
+ * Those of any address first, then by address; of the same, those of any port first,
+ * then by port.
+ *
+ * Return: less than, equal to or greater than 0.
+ */
+int destination_order(const struct service *a, const struct service *b)
+{
+	int order = prefix_order(&a->to, &b->to);
+
+	if (!order)
+		order = (int)a->first - (int)b->first;
+	return order ? order : (int)a->last - (int)b->last;
+}
+
+/* Free slots come last. */
+static int scope_order(const void *a, const void *b)
+{
+	const struct scope *one = a, *two = b;
+
+	if (!one->matches || !two->matches)
+		return !one->matches - !two->matches;
+	return destination_order(&one->service, &two->service);
+}
+
+static void sort_scopes(struct conf *conf)
+{
+	struct match *match = conf->matches.match;
+	__u8 now[SERVICES] = { 0 };
+	__u32 i;
+
+	for (i = 0; i < SERVICES; i++)
+		conf->scope[i].slot = i;
+	qsort(conf->scope + 1, SERVICES - 1, sizeof(*conf->scope),
+	      scope_order);
+	for (i = 0; i < SERVICES; i++)
+		now[conf->scope[i].slot] = i;
+	for (i = 0; i < conf->matches.number; i++)
+		match[i].service = now[match[i].service];
+}
+
+/**
  * conf_sort() - bring matches and listeners into the order of "save"
  * @conf: the configuration
  */
 void conf_sort(struct conf *conf)
 {
+	sort_scopes(conf);
 	table_sort(&conf->matches);
 	qsort(conf->listener, SYNQ_LISTENERS_MAX, sizeof(*conf->listener),
 	      listener_order);

@@ -52,6 +52,24 @@ struct listener {
 	__u32 sockets;
 };
 
+/* All destinations have the first slot, which is always in use. */
+#define SERVICE_ALL	0
+#define SERVICES	(SYNQ_SERVICES_MAX + 1)
+
+/**
+ * struct scope - destinations that matches are for
+ * @service: the destinations
+ * @line: where they were first written, or 0
+ * @matches: how many are for them; 0: the slot is free
+ * @slot: only for sorting
+ */
+struct scope {
+	struct service service;
+	unsigned int line;
+	__u32 matches;
+	__u8 slot;
+};
+
 /**
  * struct conf - a configuration
  * @file: where it was read from, or NULL
@@ -65,6 +83,7 @@ struct listener {
  * @served: classes that the kernel named, the built-in ones included
  * @listener: listeners; a free place has no port
  * @listeners: how many there are
+ * @scope: destinations of matches, unless @light
  * @matches: matches, unless @light
  * @light: the matches were not fetched, only counted in the classes
  */
@@ -80,6 +99,7 @@ struct conf {
 	unsigned int served;
 	struct listener listener[SYNQ_LISTENERS_MAX];
 	unsigned int listeners;
+	struct scope scope[SERVICES];
 	struct table matches;
 	bool light;
 };
@@ -96,11 +116,14 @@ void conf_clear(struct conf *conf);
 struct class *conf_class(struct conf *conf, const char *name);
 struct class *conf_free_class(struct conf *conf);
 struct listener *conf_listener(struct conf *conf, __u32 port);
+struct scope *conf_scope(struct conf *conf, const struct service *service);
+struct scope *conf_free_scope(struct conf *conf);
 int conf_edit(struct conf *conf, const struct edit *edit);
 unsigned int conf_sorted_classes(const struct conf *conf,
 				 const struct class **sorted);
 unsigned int conf_served_classes(const struct conf *conf,
 				 const struct class **sorted);
+int destination_order(const struct service *a, const struct service *b);
 void conf_sort(struct conf *conf);
 
 /* check.c */

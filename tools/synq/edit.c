@@ -147,7 +147,7 @@ static int check_given(const struct edit *edit)
 				      heading(edit, text, sizeof(text)),
 				      "%s is missing", option->name);
 	}
-	may = verb->may & ~verb->must;
+	may = verb->may & ~(verb->must | GIVEN_KEY);
 	if (edit->verb == VERB_SET && may && !(edit->given & may))
 		return refuse(&edit->origin, heading(edit, text, sizeof(text)),
 			      "nothing to set (%s)",
@@ -248,13 +248,16 @@ int edit_parse(struct words *words, struct edit *edit)
  */
 const char *edit_value(const struct edit *edit, char *text)
 {
+	char service[SERVICE_TEXT];
 	char prefix[PREFIX_TEXT];
 
 	switch (edit->object) {
 	case OBJECT_CLASS:
 		return edit->class.name;
 	case OBJECT_MATCH:
-		snprintf(text, EDIT_TEXT, "%s", prefix_text(&edit->source, prefix));
+		snprintf(text, EDIT_TEXT, "%s%s",
+			 prefix_text(&edit->source, prefix),
+			 service_text(&edit->service, service));
 		break;
 	case OBJECT_LISTENER:
 		snprintf(text, EDIT_TEXT, "port %u", edit->listener.port);

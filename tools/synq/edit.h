@@ -50,6 +50,10 @@ enum verb {
 #define GIVEN_SYNACK_RETRIES	0x200000
 #define GIVEN_COOKIES		0x400000
 #define GIVEN_APP_COOKIES	0x800000
+#define GIVEN_TO		0x1000000
+
+/* What says which match or listener is meant, and not what it shall be. */
+#define GIVEN_KEY	(GIVEN_SOURCE | GIVEN_TO | GIVEN_PORT)
 
 /**
  * struct class_spec - what can be said of a class
@@ -116,7 +120,7 @@ struct listener_spec {
 };
 
 /* Room for edit_value(). */
-#define EDIT_TEXT	64
+#define EDIT_TEXT	(PREFIX_TEXT + SERVICE_TEXT)
 
 /**
  * struct edit - one edit
@@ -126,6 +130,7 @@ struct listener_spec {
  * @given: GIVEN_* of the options that were written
  * @class: OBJECT_CLASS: the class; OBJECT_MATCH: only the name is used
  * @source: OBJECT_MATCH
+ * @service: OBJECT_MATCH: where @source has the class
  * @sources: OBJECT_MATCH: a file of prefixes instead of @source, or NULL
  * @from: line of the configuration that named the file of @origin; 0: it is that
  * @listener: OBJECT_LISTENER
@@ -139,6 +144,7 @@ struct edit {
 	unsigned int given;
 	struct class_spec class;
 	struct prefix source;
+	struct service service;
 	const char *sources;
 	unsigned int from;
 	struct listener_spec listener;

@@ -204,7 +204,18 @@ static int parse_source_file(struct edit *edit, const char *text)
 
 static int parse_source(struct edit *edit, const char *text)
 {
-	return value_prefix(&edit->origin, text, &edit->source);
+	return value_prefix(&edit->origin, text, "source", &edit->source);
+}
+
+static int parse_to(struct edit *edit, const char *text)
+{
+	return value_prefix(&edit->origin, text, "destination",
+			    &edit->service.to);
+}
+
+static int parse_ports(struct edit *edit, const char *text)
+{
+	return value_ports(&edit->origin, text, &edit->service);
 }
 
 /**
@@ -326,9 +337,9 @@ static const struct option class_options[] = {
 static const struct option match_options[] = {
 	{ "source", GIVEN_SOURCE, "PREFIX", parse_source },
 	{ "source-file", GIVEN_SOURCE, "FILE", parse_source_file },
+	{ "to", GIVEN_TO, "PREFIX", parse_to },
+	{ "port", GIVEN_PORT, "N or N-M", parse_ports },
 	{ "class", GIVEN_CLASS, "NAME", grammar_name },
-	{ .name = "to" },
-	{ .name = "port" },
 	{ }
 };
 
@@ -361,6 +372,7 @@ static const struct option set_options[] = {
 			 GIVEN_BURST | GIVEN_SOURCE_RATE |		\
 			 GIVEN_SOURCE_BURST | GIVEN_SOURCE_LEN |	\
 			 GIVEN_EXCESS | GIVEN_COOKIES | GIVEN_ENFORCE)
+#define MATCH_GIVEN	(GIVEN_KEY | GIVEN_CLASS)
 #define LISTENER_GIVEN	(GIVEN_PORT | GIVEN_ORDER | GIVEN_APP_ORDER |	\
 			 GIVEN_ENFORCE | GIVEN_SYNACK_RETRIES |		\
 			 GIVEN_COOKIES | GIVEN_APP_COOKIES)
@@ -372,9 +384,9 @@ const struct grammar grammar[OBJECTS] = {
 		{ 0, 0, .name = true },
 	} },
 	[OBJECT_MATCH] = { "match", match_options, {
-		{ GIVEN_SOURCE | GIVEN_CLASS, GIVEN_SOURCE | GIVEN_CLASS },
-		{ GIVEN_SOURCE | GIVEN_CLASS, GIVEN_SOURCE | GIVEN_CLASS },
-		{ GIVEN_SOURCE, GIVEN_SOURCE },
+		{ MATCH_GIVEN, GIVEN_SOURCE | GIVEN_CLASS },
+		{ MATCH_GIVEN, GIVEN_SOURCE | GIVEN_CLASS },
+		{ GIVEN_KEY, GIVEN_SOURCE },
 	} },
 	[OBJECT_LISTENER] = { "listener", listener_options, {
 		{ LISTENER_GIVEN, GIVEN_PORT },

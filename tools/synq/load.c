@@ -127,27 +127,44 @@ static void take_class(struct nlattr **attr, void *arg)
 	conf->classes += !class->builtin;
 }
 
+/* NULL: more than this program knows of. */
+static struct scope *take_scope(struct conf *conf, struct nlattr **attr)
+{
+	struct service service = { 0 };
+	struct scope *scope;
+
+	attr_prefix(attr, SYNQ_A_MATCH_TO, SYNQ_A_MATCH_TO_LENGTH, &service.to);
+	service.first = attr_u16(attr, SYNQ_A_MATCH_PORT);
+	service.last = attr_u16(attr, SYNQ_A_MATCH_PORT_LAST);
+	scope = conf_scope(conf, &service);
+	if (scope)
+		return scope;
+	scope = conf_free_scope(conf);
+	if (scope)
+		*scope = (struct scope){ .service = service };
+	return scope;
+}
+
 static void take_match(struct nlattr **attr, void *arg)
 {
-	struct prefix prefix = { .family = AF_INET6 };
 	struct conf *conf = arg;
+	struct prefix prefix;
+	struct scope *scope;
 	struct class *class;
-	__u16 length;
+	__u8 slot;
 
 	class = conf_class(conf, attr_text(attr, SYNQ_A_MATCH_CLASS));
-	if (!class || !attr[SYNQ_A_MATCH_SOURCE])
+	scope = take_scope(conf, attr);
+	if (!class || !scope ||
+	    !attr_prefix(attr, SYNQ_A_MATCH_SOURCE, SYNQ_A_MATCH_LENGTH,
+			 &prefix))
 		return;
-	length = mnl_attr_get_payload_len(attr[SYNQ_A_MATCH_SOURCE]);
-	if (length == 4)
-		prefix.family = AF_INET;
-	else if (length != 16)
-		return;
-	memcpy(prefix.address, mnl_attr_get_payload(attr[SYNQ_A_MATCH_SOURCE]),
-	       length);
-	prefix.length = attr_u8(attr, SYNQ_A_MATCH_LENGTH);
+	slot = scope - conf->scope;
 	/* A table that changes while it is listed may repeat an entry. */
-	if (!table_find(&conf->matches, &prefix))
-		table_add(&conf->matches, &prefix)->class = class - conf->class;
+	if (table_find(&conf->matches, &prefix, slot))
+		return;
+	table_add(&conf->matches, &prefix, slot)->class = class - conf->class;
+	scope->matches++;
 }
 
 static void take_listener(struct nlattr **attr, void *arg)

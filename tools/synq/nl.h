@@ -8,11 +8,12 @@
 #include <libmnl/libmnl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <linux/synq.h>
 #include <linux/types.h>
 
-#include "report.h"
+#include "value.h"
 
 /* Room for one request or for what one recvmsg() brings. */
 #define NL_ROOM		65536
@@ -92,6 +93,21 @@ static inline __u32 attr_u32(struct nlattr **attr, int type)
 static inline __u64 attr_u64(struct nlattr **attr, int type)
 {
 	return attr[type] ? mnl_attr_get_u64(attr[type]) : 0;
+}
+
+/* A network or an address; returns false if it is absent, or of no family. */
+static inline bool attr_prefix(struct nlattr **attr, int type, int length,
+			       struct prefix *prefix)
+{
+	__u16 bytes = attr[type] ? mnl_attr_get_payload_len(attr[type]) : 0;
+
+	memset(prefix, 0, sizeof(*prefix));
+	if (bytes != 4 && bytes != 16)
+		return false;
+	prefix->family = bytes == 4 ? AF_INET : AF_INET6;
+	prefix->length = attr_u8(attr, length);
+	memcpy(prefix->address, mnl_attr_get_payload(attr[type]), bytes);
+	return true;
 }
 
 static inline const char *attr_text(struct nlattr **attr, int type)

@@ -38,7 +38,8 @@ static int take_prefix(struct words *words, void *arg)
 	edit.origin = words->origin;
 	edit.from = reading->edit->origin.line;
 	edit.sources = NULL;
-	if (value_prefix(&edit.origin, words_next(words), &edit.source) ||
+	if (value_prefix(&edit.origin, words_next(words), "source",
+			 &edit.source) ||
 	    edit_refuse_end(words, "a file of prefixes"))
 		return REFUSED;
 	return reading->take(&edit, reading->arg);

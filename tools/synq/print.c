@@ -2,9 +2,10 @@
 /*
  * A configuration as text: the canonical lines, and how two of them differ.
  *
- * Canonical: set, mark, classes by priority, matches (IPv4 first, by address),
- * listeners by port; only options that were given and that say something.  What
- * is printed here, the parser reads back to the same lines.
+ * Canonical: set, mark, classes by priority, matches (by destination, those of
+ * all first; then IPv4 first, by address), listeners by port; only options that
+ * were given and that say something.  What is printed here, the parser reads
+ * back to the same lines.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -83,10 +84,12 @@ const char *class_line(const struct class_spec *spec, char *text)
 const char *match_line(const struct conf *conf, const struct match *match,
 		       char *text)
 {
+	char service[SERVICE_TEXT];
 	char prefix[PREFIX_TEXT];
 
-	snprintf(text, LINE_ROOM, "match add source %s class %s",
+	snprintf(text, LINE_ROOM, "match add source %s%s class %s",
 		 prefix_text(&match->prefix, prefix),
+		 service_text(&conf->scope[match->service].service, service),
 		 conf->class[match->class].spec.name);
 	return text;
 }
@@ -238,6 +241,15 @@ static bool diff_classes(const struct conf *old, const struct conf *new)
 	return different;
 }
 
+static int match_order(const struct conf *a, const struct match *one,
+		       const struct conf *b, const struct match *two)
+{
+	int order = destination_order(&a->scope[one->service].service,
+				      &b->scope[two->service].service);
+
+	return order ? order : prefix_order(&one->prefix, &two->prefix);
+}
+
 static bool diff_matches(const struct conf *old, const struct conf *new)
 {
 	const struct table *one = &old->matches;
@@ -252,8 +264,8 @@ static bool diff_matches(const struct conf *old, const struct conf *new)
 		int in;
 
 		if (i < one->number && j < two->number)
-			order = prefix_order(&one->match[i].prefix,
-					     &two->match[j].prefix);
+			order = match_order(old, &one->match[i], new,
+					    &two->match[j]);
 		in = next_in(i < one->number, j < two->number, order);
 		if (in & IN_OLD)
 			match_line(old, &one->match[i++], before);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "classify.h"
 #include "command.h"
 #include "print.h"
 
@@ -241,6 +242,17 @@ struct selection {
 	bool all;
 };
 
+static bool has_match(const struct conf *conf, const struct prefix *prefix)
+{
+	unsigned int i;
+
+	for (i = 0; i < SERVICES; i++) {
+		if (table_find(&conf->matches, prefix, i))
+			return true;
+	}
+	return false;
+}
+
 static int select_matches(const struct words *words, struct conf *conf,
 			  struct selection *selection)
 {
@@ -262,9 +274,9 @@ static int select_matches(const struct words *words, struct conf *conf,
 		if (!strpbrk(word, ".:/"))
 			return refuse(NULL, word, "no such class");
 		prefix = &selection->prefix[selection->prefixes++];
-		if (value_prefix(NULL, word, prefix))
+		if (value_prefix(NULL, word, "source", prefix))
 			return REFUSED;
-		if (!table_find(&conf->matches, prefix))
+		if (!has_match(conf, prefix))
 			return refuse(NULL, word, "no such match");
 	}
 	return DONE;
@@ -286,12 +298,59 @@ static bool selected(const struct selection *selection,
 
 static json_t *match_json(const struct conf *conf, const struct match *match)
 {
+	const struct service *service = &conf->scope[match->service].service;
 	char address[PREFIX_TEXT];
+	json_t *json;
 
-	return json_pack("{s:s, s:i, s:s}", "source",
+	json = json_pack("{s:s, s:i, s:s}", "source",
 			 address_text(&match->prefix, address), "length",
 			 (int)match->prefix.length, "class",
 			 conf->class[match->class].spec.name);
+	service_json(json, "", service);
+	return json;
+}
+
+/* "-" in the column of what a match does not say. */
+static const char *ports_text(const struct service *service, char *text)
+{
+	const struct service ports = {
+		.first = service->first,
+		.last = service->last,
+	};
+
+	service_text(&ports, text);
+	return *text ? text + strlen(" port ") : "-";
+}
+
+static void print_destination(const struct service *service, int width)
+{
+	char ports[SERVICE_TEXT];
+	char to[PREFIX_TEXT];
+
+	printf("%-*s  %-11s  ", width,
+	       service->to.family ? prefix_text(&service->to, to) : "-",
+	       ports_text(service, ports));
+}
+
+/* The width of the column; 0: no match has a destination. */
+static int destination_width(const struct conf *conf)
+{
+	char text[PREFIX_TEXT];
+	int width = 0;
+	unsigned int i;
+
+	for (i = SERVICE_ALL + 1; i < SERVICES; i++) {
+		const struct prefix *to = &conf->scope[i].service.to;
+		int length = 2;
+
+		if (!conf->scope[i].matches)
+			continue;
+		if (to->family)
+			length = strlen(prefix_text(to, text));
+		if (length > width)
+			width = length;
+	}
+	return width;
 }
 
 /* No struct columns here: there may be two million rows. */
@@ -300,6 +359,7 @@ static void print_matches(const struct conf *conf,
 {
 	const struct match *match = conf->matches.match;
 	char text[PREFIX_TEXT];
+	int destination = destination_width(conf);
 	int width = strlen("SOURCE");
 	__u32 i;
 
@@ -312,12 +372,18 @@ static void print_matches(const struct conf *conf,
 		if (length > width)
 			width = length;
 	}
-	printf("%-*s  CLASS\n", width, "SOURCE");
+	printf("%-*s  ", width, "SOURCE");
+	if (destination)
+		printf("%-*s  %-11s  ", destination, "TO", "PORT");
+	puts("CLASS");
 	for (i = 0; i < conf->matches.number; i++) {
-		if (selected(selection, &match[i]))
-			printf("%-*s  %s\n", width,
-			       prefix_text(&match[i].prefix, text),
-			       conf->class[match[i].class].spec.name);
+		if (!selected(selection, &match[i]))
+			continue;
+		printf("%-*s  ", width, prefix_text(&match[i].prefix, text));
+		if (destination)
+			print_destination(&conf->scope[match[i].service].service,
+					  destination);
+		puts(conf->class[match[i].class].spec.name);
 	}
 }
 

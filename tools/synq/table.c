@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The matches of a configuration: prefix to class.
+ * The matches of a configuration: prefix and service to class.
  *
  * A chained hash over one growing array, so that a file of a million lines is
  * checked for duplicates in linear time.  Nothing here takes input from a
@@ -13,13 +13,14 @@
 
 #define ROOM_FIRST	1024
 
-static __u32 hash(const struct prefix *prefix, __u32 room)
+static __u32 hash(const struct prefix *prefix, __u8 service, __u32 room)
 {
 	__u64 high, low;
 
 	memcpy(&high, prefix->address, 8);
 	memcpy(&low, prefix->address + 8, 8);
-	high = (high ^ prefix->family ^ (prefix->length << 8)) *
+	high = (high ^ prefix->family ^ (prefix->length << 8) ^
+		((__u64)service << 16)) *
 	       0x9e3779b97f4a7c15ULL;
 	high ^= high >> 32;
 	high = (high ^ low) * 0xbf58476d1ce4e5b9ULL;
@@ -30,6 +31,7 @@ static __u32 hash(const struct prefix *prefix, __u32 room)
 static void chain(struct table *table, __u32 i)
 {
 	__u32 *head = &table->bucket[hash(&table->match[i].prefix,
+					  table->match[i].service,
 					  table->room)];
 
 	table->match[i].next = *head;
@@ -65,18 +67,20 @@ static bool same(const struct prefix *a, const struct prefix *b)
  * table_find() - find the match of exactly one prefix
  * @table: the matches
  * @prefix: the prefix
+ * @service: of this service
  *
  * Return: the match, valid until the next change of the table, or NULL.
  */
 struct match *table_find(const struct table *table,
-			 const struct prefix *prefix)
+			 const struct prefix *prefix, __u8 service)
 {
 	__u32 i;
 
 	if (!table->room)
 		return NULL;
-	i = table->bucket[hash(prefix, table->room)];
-	while (i && !same(&table->match[i - 1].prefix, prefix))
+	i = table->bucket[hash(prefix, service, table->room)];
+	while (i && (table->match[i - 1].service != service ||
+		     !same(&table->match[i - 1].prefix, prefix)))
 		i = table->match[i - 1].next;
 	return i ? &table->match[i - 1] : NULL;
 }
@@ -85,10 +89,12 @@ struct match *table_find(const struct table *table,
  * table_add() - add a match for a prefix that has none
  * @table: the matches
  * @prefix: the prefix
+ * @service: of this service
  *
  * Return: the match, for the caller to fill in.
  */
-struct match *table_add(struct table *table, const struct prefix *prefix)
+struct match *table_add(struct table *table, const struct prefix *prefix,
+			__u8 service)
 {
 	struct match *match;
 
@@ -97,6 +103,7 @@ struct match *table_add(struct table *table, const struct prefix *prefix)
 	match = &table->match[table->number];
 	memset(match, 0, sizeof(*match));
 	match->prefix = *prefix;
+	match->service = service;
 	chain(table, table->number++);
 	return match;
 }
@@ -105,6 +112,7 @@ struct match *table_add(struct table *table, const struct prefix *prefix)
 static __u32 *link_to(struct table *table, __u32 i)
 {
 	__u32 *link = &table->bucket[hash(&table->match[i].prefix,
+					  table->match[i].service,
 					  table->room)];
 
 	while (*link != i + 1)
@@ -162,13 +170,16 @@ int prefix_order(const struct prefix *a, const struct prefix *b)
 
 static int match_order(const void *a, const void *b)
 {
-	return prefix_order(&((const struct match *)a)->prefix,
-			    &((const struct match *)b)->prefix);
+	const struct match *one = a, *two = b;
+
+	if (one->service != two->service)
+		return (int)one->service - (int)two->service;
+	return prefix_order(&one->prefix, &two->prefix);
 }
 
 /**
  * table_sort() - bring the matches into the order in which they are printed
- * @table: the matches
+ * @table: the matches; the slots of their services are in order
  */
 void table_sort(struct table *table)
 {

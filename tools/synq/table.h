@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The matches of a configuration: prefix to class, up to SYNQ_MATCHES_MAX.
+ * The matches of a configuration: prefix and service to class, up to SYNQ_MATCHES_MAX.
  */
 #ifndef SYNQ_TABLE_H
 #define SYNQ_TABLE_H
@@ -9,13 +9,15 @@
 
 /**
  * struct match - a match
- * @prefix: the key
+ * @prefix: half of the key
+ * @service: the other half: slot of the destinations in struct conf
  * @class: slot of the class in struct conf
  * @line: where it was written, or 0
  * @next: the next in the same bucket, as index + 1; 0 ends the chain
  */
 struct match {
 	struct prefix prefix;
+	__u8 service;
 	__u8 class;
 	__u32 line;
 	__u32 next;
@@ -37,8 +39,9 @@ struct table {
 
 /* table.c */
 struct match *table_find(const struct table *table,
-			 const struct prefix *prefix);
-struct match *table_add(struct table *table, const struct prefix *prefix);
+			 const struct prefix *prefix, __u8 service);
+struct match *table_add(struct table *table, const struct prefix *prefix,
+			__u8 service);
 void table_del(struct table *table, struct match *match);
 void table_clear(struct table *table);
 int prefix_order(const struct prefix *a, const struct prefix *b);

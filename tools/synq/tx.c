@@ -129,9 +129,21 @@ static void put_listener(struct nlmsghdr *nlh, const struct listener_spec *spec)
 
 static void put_match(struct nlmsghdr *nlh, const struct edit *edit)
 {
+	const struct service *service = &edit->service;
+
 	mnl_attr_put(nlh, SYNQ_A_MATCH_SOURCE, prefix_bytes(&edit->source),
 		     edit->source.address);
 	mnl_attr_put_u8(nlh, SYNQ_A_MATCH_LENGTH, edit->source.length);
+	if (service->to.family) {
+		mnl_attr_put(nlh, SYNQ_A_MATCH_TO, prefix_bytes(&service->to),
+			     service->to.address);
+		mnl_attr_put_u8(nlh, SYNQ_A_MATCH_TO_LENGTH,
+				service->to.length);
+	}
+	if (service->first) {
+		mnl_attr_put_u16(nlh, SYNQ_A_MATCH_PORT, service->first);
+		mnl_attr_put_u16(nlh, SYNQ_A_MATCH_PORT_LAST, service->last);
+	}
 	if (edit->verb != VERB_DEL)
 		mnl_attr_put_strz(nlh, SYNQ_A_MATCH_CLASS, edit->class.name);
 }

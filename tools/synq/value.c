@@ -326,12 +326,13 @@ static bool clear_host_bits(struct prefix *prefix)
  * value_prefix() - a network, or a single address
  * @origin: where it stands
  * @text: the word: ADDRESS or ADDRESS/LENGTH
+ * @what: what it is of, for the message
  * @prefix: the network
  *
  * Return: DONE or REFUSED.
  */
 int value_prefix(const struct origin *origin, const char *text,
-		 struct prefix *prefix)
+		 const char *what, struct prefix *prefix)
 {
 	size_t length = strcspn(text, "/");
 	char right[PREFIX_TEXT];
@@ -340,7 +341,8 @@ int value_prefix(const struct origin *origin, const char *text,
 
 	if (!address(text, length, prefix))
 		return refuse(origin, text,
-			      "not a source (ADDRESS or ADDRESS/LENGTH, IPv4 or IPv6)");
+			      "not a %s (ADDRESS or ADDRESS/LENGTH, IPv4 or IPv6)",
+			      what);
 	if (text[length]) {
 		const char *word = text + length + 1;
 
@@ -360,6 +362,38 @@ int value_prefix(const struct origin *origin, const char *text,
 			      prefix_text(prefix, right));
 	if (is_mapped(prefix))
 		return refuse_mapped(origin, text, prefix, !text[length]);
+	return DONE;
+}
+
+/**
+ * value_ports() - a port, or a range of ports
+ * @origin: where it stands
+ * @text: the word: N or N-M
+ * @service: the ports
+ *
+ * Return: DONE or REFUSED.
+ */
+int value_ports(const struct origin *origin, const char *text,
+		struct service *service)
+{
+	size_t digits = strcspn(text, "-");
+	const char *rest = text + digits + !!text[digits];
+	__u32 first, last;
+	bool good;
+
+	good = number(text, digits, &first) && first && first <= 65535;
+	last = first;
+	if (good && text[digits])
+		good = number(rest, strlen(rest), &last) && last &&
+		       last <= 65535;
+	if (!good)
+		return refuse(origin, text,
+			      "port is a number, 1..65535, or two of them: N-M");
+	if (first > last)
+		return refuse(origin, text,
+			      "the lower port comes first: %u-%u", last, first);
+	service->first = first;
+	service->last = last;
 	return DONE;
 }
 
@@ -407,5 +441,30 @@ const char *prefix_text(const struct prefix *prefix, char *text)
 	address_text(prefix, text);
 	used = strlen(text);
 	snprintf(text + used, PREFIX_TEXT - used, "/%u", prefix->length);
+	return text;
+}
+
+/**
+ * service_text() - print the destinations of a match
+ * @service: the destinations
+ * @text: room for SERVICE_TEXT bytes
+ *
+ * Return: @text, with a blank before each word; empty for all destinations.
+ */
+const char *service_text(const struct service *service, char *text)
+{
+	char to[PREFIX_TEXT];
+	int used = 0;
+
+	*text = '\0';
+	if (service->to.family)
+		used = snprintf(text, SERVICE_TEXT, " to %s",
+				prefix_text(&service->to, to));
+	if (service->first == service->last && service->first)
+		snprintf(text + used, SERVICE_TEXT - used, " port %u",
+			 service->first);
+	else if (service->first)
+		snprintf(text + used, SERVICE_TEXT - used, " port %u-%u",
+			 service->first, service->last);
 	return text;
 }

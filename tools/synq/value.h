@@ -26,6 +26,18 @@ struct prefix {
 	__u8 address[16];
 };
 
+/**
+ * struct service - the destinations of a match
+ * @to: addresses; no family: any
+ * @first: lowest port; 0: any
+ * @last: highest port; 0 likewise
+ */
+struct service {
+	struct prefix to;
+	__u16 first;
+	__u16 last;
+};
+
 /* What makes a source unless source-len says so: bits of IPv4 and of IPv6. */
 #define SOURCE_LEN_V4	32
 #define SOURCE_LEN_V6	64
@@ -35,6 +47,9 @@ struct prefix {
 
 /* "ffff:...:255.255.255.255/128" and its NUL */
 #define PREFIX_TEXT	52
+
+/* " to " and a prefix, " port 65535-65535", and their NUL */
+#define SERVICE_TEXT	(PREFIX_TEXT + 24)
 
 static inline unsigned int prefix_bytes(const struct prefix *prefix)
 {
@@ -65,9 +80,12 @@ int value_name(const struct origin *origin, const char *text);
 int value_address(const struct origin *origin, const char *text,
 		  struct prefix *prefix);
 int value_prefix(const struct origin *origin, const char *text,
-		 struct prefix *prefix);
+		 const char *what, struct prefix *prefix);
+int value_ports(const struct origin *origin, const char *text,
+		struct service *service);
 const char *time_text(__u32 ms, char *text);
 const char *address_text(const struct prefix *prefix, char *text);
 const char *prefix_text(const struct prefix *prefix, char *text);
+const char *service_text(const struct service *service, char *text);
 
 #endif /* SYNQ_VALUE_H */

@@ -37,6 +37,7 @@ static void plan_match(const struct plan *plan, __u32 i, struct edit *edit)
 
 	edit->object = OBJECT_MATCH;
 	edit->source = match->prefix;
+	edit->service = plan->conf->scope[match->service].service;
 	edit->class = plan->conf->class[match->class].spec;
 	edit->origin.line = match->line;
 }

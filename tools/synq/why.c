@@ -60,17 +60,6 @@ static const char * const reasons[] = {
 	[SYNQ_REFUSED_SHARE_REFUSED] = "share_refused",
 };
 
-static int parse(struct words *words, struct question *question)
-{
-	const char *word = words_next(words);
-
-	if (!word)
-		return refuse(NULL, "why", "the address is missing");
-	if (value_address(NULL, word, &question->source))
-		return REFUSED;
-	return edit_refuse_end(words, "why");
-}
-
 static void take(struct nlattr **attr, void *arg)
 {
 	struct refusals *refusals = arg;
@@ -313,7 +302,7 @@ static void print_json(const struct question *question,
 
 /**
  * command_why() - print the class of a client and what it was refused for
- * @words: ADDRESS
+ * @words: ADDRESS [to ADDRESS] [port N]
  * @flags: FLAG_JSON
  *
  * Return: exit status.
@@ -325,7 +314,7 @@ int command_why(struct words *words, unsigned int flags)
 	struct nl nl = { 0 };
 	int error;
 
-	error = parse(words, &question);
+	error = question_parse(words, "why", false, &question);
 	if (!error)
 		error = nl_open(&nl);
 	if (!error)

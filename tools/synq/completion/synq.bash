@@ -35,9 +35,10 @@ _synq_option() {
 	listener/port) [ "$verb" = add ] || _synq_ports ;;
 	mark/mask) ;;
 	class/*) [ "$verb" = del ] || echo "$_synq_class_options" ;;
-	match/source-file) ;;
-	match/*) [ "$verb" = del ] && echo source source-file ||
-		echo source source-file class ;;
+	match/source-file | match/to) ;;
+	match/port) _synq_ports ;;
+	match/*) [ "$verb" = del ] && echo source source-file to port ||
+		echo source source-file to port class ;;
 	listener/*) [ "$verb" = del ] && echo port ||
 		echo port order app-order synack-retries cookies app-cookies \
 			enforce ;;
@@ -67,7 +68,15 @@ _synq_words() {
 		*) echo '-j sources class listener top' ;;
 		esac ;;
 	classify/ | why/) echo '-j' ;;
-	classify/*) [ "$last" = mark ] || echo 'mark' ;;
+	classify/* | why/*)
+		case $last in
+		to | mark) ;;
+		port) _synq_ports ;;
+		*)
+			echo 'to port'
+			[ "$command" = why ] || echo mark
+			;;
+		esac ;;
 	apply/*) echo '--check --confirm --print' ;;
 	monitor/*) echo '-j' ;;
 	export/) echo nft ;;
