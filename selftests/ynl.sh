@@ -25,7 +25,7 @@ if [ ! -e "$SYNQ_SPEC" ] || [ ! -e "$SYNQ_YNL/lib" ] &&
 	skip_all "SYNQ_YNL and SYNQ_SPEC do not say where the client and the spec are"
 fi
 python3 -c 'import yaml' 2>/dev/null || skip_all "python3 has no yaml"
-plan 65
+plan 78
 
 load_synq
 three_classes | sed "s, max-wait none,," | apply
@@ -182,6 +182,40 @@ check("and an edit beside it leaves it", two.do("conf-get", {})["enforce"] == 0)
 one.do("conf-begin", {})
 one.do("conf-set", {"enforce": 1})
 one.do("conf-commit", {})
+
+v4, v6 = bytes([192, 0, 2, 0]), bytes([0x20, 1, 0xd, 0xb8] + 12 * [0])
+for where, text in (
+        ({"to-length": 24}, "a length without an address"),
+        ({"port-last": 80}, "a last port without a first"),
+        ({"port": 0}, "port 0"),
+        ({"port": 81, "port-last": 80}, "ports in the wrong order"),
+        ({"to": v4, "to-length": 33}, "an address that is too short"),
+        ({"to": v4, "to-length": 22}, "host bits"),
+        ({"to": v4[:3], "to-length": 8}, "an address of 3 bytes"),
+        ({"to": v6, "to-length": 32}, "another family")):
+    check(f"a destination refused: {text}", refused(
+        "match-add", {"source": v4, "length": 24, "class": "gold", **where}))
+scoped = {"source": v4, "length": 24, "class": "gold", "to": v4, "port": 443}
+one.do("conf-begin", {})
+one.do("match-add", scoped)
+one.do("match-add", {**scoped, "port-last": 450})
+check("the same destination, written otherwise", error_of(
+    one.do, "match-add", {**scoped, "to-length": 32, "port-last": 443}) == errno.EEXIST)
+one.do("conf-abort", {})
+one.do("conf-begin", {})
+one.do("match-add", scoped)
+one.do("conf-commit", {})
+check("a destination, whole", [
+    (m["to-length"], m["port"], m["port-last"])
+    for m in one.dump("match-get", {}) if "port" in m] == [(32, 443, 443)])
+check("destinations are counted", one.do("conf-get", {})["services"] == 1)
+answer = one.do("classify", {"source": v4, "to": v4, "port": 443})
+check("and named in answers", answer["class"] == "gold" and
+      answer["service-to-length"] == 32 and answer["service-port"] == 443)
+one.do("conf-begin", {})
+one.do("match-del", {n: v for n, v in scoped.items() if n != "class"})
+one.do("conf-commit", {})
+check("and go with their last match", one.do("conf-get", {})["services"] == 0)
 
 before = generation()
 one.do("conf-begin", {})
