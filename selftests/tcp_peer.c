@@ -14,6 +14,7 @@
  *   tcp_peer plain	no checksums left to a device	(tcp_answer.c)
  *   tcp_peer lists	a device that receives in lists	(tcp_answer.c)
  *   tcp_peer queue	holds up what nft queues	(tcp_queue.c)
+ *   tcp_peer twin	what an accept queue should do	(tcp_twin.c)
  *
  * All print lines that start with a word, at once; none waits for a time where
  * it can wait for an event.  -N NAME enters a network namespace first.  Exit
@@ -273,6 +274,7 @@ int main(int argc, char **argv)
 		{ "plain", plain_main },
 		{ "lists", lists_main },
 		{ "queue", queue_main },
+		{ "twin", twin_main },
 	};
 	size_t i;
 
@@ -280,5 +282,5 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue OPTION...");
+	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue|twin OPTION...");
 }

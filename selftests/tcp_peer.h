@@ -73,6 +73,7 @@ int option_main(int argc, char **argv);		/* tcp_option.c */
 int plain_main(int argc, char **argv);		/* tcp_answer.c */
 int lists_main(int argc, char **argv);		/* tcp_answer.c */
 int queue_main(int argc, char **argv);		/* tcp_queue.c */
+int twin_main(int argc, char **argv);		/* tcp_twin.c */
 
 /* What was sent: @number segments to @to, from @port on, beginning with @seq. */
 struct question {
