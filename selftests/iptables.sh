@@ -10,6 +10,8 @@
 # Would miss its mark if: a rule remembered what its class was, the target changed
 # other bits or stood behind synq's hook, or a rule held what it must not.
 
+# A shell in a namespace with rules would hold the module.
+STAY=1
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 PATH=$PATH:$DIR/../tools/iptables

@@ -11,6 +11,10 @@
 #   likewise fd00:1::/32 ...); sources outside
 #   are nobody's, and what is sent to them is lost
 #
+# The shell itself goes into $SRV: what is asked there most often it reads out of
+# /proc, without a process. A script that wants to stay where it was started says
+# STAY=1 before.
+#
 # Environment: SYNQ_KO, the module (else modprobe); CI=true or SYNQ_STRICT=1, a
 # missing tool is a failure and not a skip; FAIL_FAST=1, the first failure ends the
 # script.
@@ -21,7 +25,9 @@ V4=192.0.2.1
 export V6=2001:db8::1
 PORT=8080
 DIR=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
-TMP=$(mktemp -d)
+HERE=${SYNQ_HERE-}	# the network namespace that this shell has gone into
+TMP=${SYNQ_TMP:-$(mktemp -d)}
+unset SYNQ_HERE SYNQ_TMP
 TEST=${0##*/}
 TEST=${TEST%.sh}
 SRV=synq-s-$$ CLI=synq-c-$$
@@ -29,7 +35,8 @@ PEER=$DIR/tcp_peer
 
 n_planned=0 n_done=0 n_failed=0 n_skipped=0
 pids=() spaces=()
-mkfifo "$TMP/.never" && exec {never}<>"$TMP/.never"	# never readable
+[ -n "$HERE" ] || mkfifo "$TMP/.never"
+exec {never}<>"$TMP/.never"	# never readable
 
 # --- KTAP ---
 
@@ -217,6 +224,7 @@ lines() {
 has() {
 	local text
 	{ mapfile -t text <"$1"; } 2>/dev/null || return
+	[ ${#text[@]} -ge "${3:-1}" ] || return
 	count "$2" "${3:-1}"
 	[ $found -ge "${3:-1}" ]
 }
@@ -252,7 +260,11 @@ field() {
 
 # in_ns NAME COMMAND...
 in_ns() {
-	"$PEER" in "$@"
+	if [ "$1" = "$HERE" ]; then
+		command "${@:2}"
+	else
+		"$PEER" in "$@"
+	fi
 }
 
 srv() {
@@ -265,7 +277,11 @@ cli() {
 
 # set_sysctl SPACE NAME VALUE
 set_sysctl() {
-	"$PEER" in "$1" -w "/proc/sys/${2//.//}" "$3"
+	if [ "$1" = "$HERE" ]; then
+		echo "$3" >"/proc/sys/${2//.//}"
+	else
+		"$PEER" in "$1" -w "/proc/sys/${2//.//}" "$3"
+	fi
 }
 
 has_sysctl() {
@@ -326,17 +342,26 @@ new_pair() {
 
 # mib NAME [SPACE]: a counter of /proc/net/{netstat,snmp}, as TcpExt.ListenDrops
 mib() {
-	in_ns "${2:-$SRV}" awk -v want="$1" '
-		{ sub(":", "", $1) }
-		last == $1 {
-			for (i = 2; i <= NF; i++)
-				if ($1 "." name[i] == want)
-					print $i
-			last = ""
-			next
-		}
-		{ last = $1; for (i = 2; i <= NF; i++) name[i] = $i }
-	' /proc/net/netstat /proc/net/snmp
+	local space=${2:-$SRV} file=snmp text i
+	case $1 in *Ext.*) file=netstat ;; esac
+	if [ "$space" = "$HERE" ]; then
+		mapfile -t text </proc/net/$file
+	else
+		mapfile -t text <<<"$(exec "$PEER" in "$space" cat /proc/net/$file)"
+	fi
+	for ((i = 0; i < ${#text[@]}; i += 2)); do
+		[[ "${text[i]} " == "${1%.*}:"*" ${1#*.} "* ]] || continue
+		mib_value " ${1#*.} " "${text[i]} " "${text[i + 1]}"
+		return
+	done
+}
+
+# mib_value NAME NAMES VALUES: as many words are before it as before its name
+mib_value() {
+	local names values
+	# shellcheck disable=SC2206 # words
+	names=(${2%%"$1"*}) values=($3)
+	echo "${values[${#names[@]}]}"
 }
 
 # --- both ends ---
@@ -387,23 +412,37 @@ is_gone() {
 	{ ! read -r -d '' line <"/proc/$1/cmdline"; } 2>/dev/null
 }
 
-# queued [PORT]: connections in the accept queue; the first listener's
+# queued [PORT]: connections in the accept queue; the first listener's.  The
+# listeners come first, of 150 bytes each.
 queued() {
-	local port line
+	local port file text line
 	printf -v port ':%04X' "${1:-$PORT}"
-	# shellcheck disable=SC2016
-	line=$(exec "$PEER" in "$SRV" awk -v port="$port\$" \
-		'$4 == "0A" && $2 ~ port { print $5; exit }' \
-		/proc/net/tcp /proc/net/tcp6)
-	[ -z "$line" ] || echo $((16#${line#*:}))
+	line="$port [0-9A-F]+:[0-9A-F]+ 0A [0-9A-F]+:([0-9A-F]+)"
+	for file in tcp tcp6; do
+		if [ "$SRV" = "$HERE" ]; then
+			IFS= read -r -N 4000 text </proc/net/$file
+		else
+			text=$(exec "$PEER" in "$SRV" head -c 4000 /proc/net/$file)
+		fi
+		[[ $text =~ $line ]] || continue
+		echo $((16#${BASH_REMATCH[1]}))
+		return
+	done
 }
 
 queue_is() {
 	[ "$(queued "${2:-$PORT}")" = "$1" ]
 }
 
+# half_open [PORT]: connections whose handshake is under way
 half_open() {
-	srv ss -Htn state syn-recv "sport = :${1:-$PORT}" | wc -l
+	local port n sum=0
+	printf -v port ':%04X' "${1:-$PORT}"
+	for n in $(srv grep -hcE "$port [0-9A-F]+:[0-9A-F]+ 03 " \
+		   /proc/net/tcp /proc/net/tcp6); do
+		sum=$((sum + n))
+	done
+	echo $sum
 }
 
 # --- synq ---
@@ -460,6 +499,7 @@ counter_in() {
 
 # told ARG...: as sq, for $(told ...): the shell that asks ends with it
 told() {
+	[ "${SPACE:-$SRV}" != "$HERE" ] || exec synq "$@"
 	exec "$PEER" in "${SPACE:-$SRV}" synq "$@"
 }
 
@@ -527,6 +567,10 @@ sockets_are_some() {
 # --- begin ---
 
 begin() {
+	if [ -n "$HERE" ]; then
+		spaces=("$SRV" "$CLI")
+		return
+	fi
 	need ip ss awk sed grep insmod rmmod dmesg
 	[ -x "$PEER" ] || die "tcp_peer is missing: make -C selftests"
 	[ $EUID = 0 ] || skip_all "not root"
@@ -539,6 +583,8 @@ begin() {
 		skip_all "synq is in use and cannot be unloaded"
 	echo "selftest $TEST $$ begins" >/dev/kmsg
 	new_pair "$SRV" "$CLI"
+	[ -n "${STAY-}" ] || SYNQ_HERE=$SRV SYNQ_TMP=$TMP \
+		exec "$PEER" in "$SRV" "$BASH" "$0" "$@"
 }
 
-begin
+begin "$@"

@@ -274,14 +274,19 @@ is_logged() {
 	has "$TMP/dmesg" "synq bulk: .* SPT=$1 DPT=$PORT "
 }
 
-# Off for all namespaces but the first, unless told.
+# log_all 0|1: off for all namespaces but the first, which says so
+log_all() {
+	nsenter --net=/proc/1/ns/net sh -c "echo $1 >$LOG_ALL" 2>/dev/null
+}
+
+LOG_ALL=/proc/sys/net/netfilter/nf_log_all_netns
 logging() {
-	local gold4 sysctl=/proc/sys/net/netfilter/nf_log_all_netns
+	local gold4
 	load log-by-class
-	if ! { echo 1 >$sysctl; } 2>/dev/null; then
-		skip "$name: log: bulk" "no $sysctl"
-		skip "$name: log: bulk, IPv6" "no $sysctl"
-		skip "$name: log: not gold" "no $sysctl"
+	if ! log_all 1; then
+		skip "$name: log: bulk" "no $LOG_ALL"
+		skip "$name: log: bulk, IPv6" "no $LOG_ALL"
+		skip "$name: log: not gold" "no $LOG_ALL"
 		return
 	fi
 	send 10.1.0.1
@@ -291,7 +296,7 @@ logging() {
 	send fd00:3::1
 	check "$name: log: bulk, IPv6" wait_for 10 is_logged "$last"
 	is "$name: log: not gold" "$(is_logged "$gold4" && echo logged)" ""
-	echo 0 >$sysctl
+	log_all 0
 }
 
 accepting() {
