@@ -138,16 +138,21 @@ CDFS = [c.name for c in CELLS if c.name.startswith("backlog-")
 
 
 def quickly(view, word, synq):
-    """Preferred clients connect as if there was no flood."""
+    """Preferred clients connect as if there was no flood.
+
+    And no later than on the stock kernel, as far as so many clients can tell: the
+    intervals have a time in common, or synq's is before.
+    """
     dropped, stock = view["ingress-drop"], view["stock:1"]
-    p99 = synq.connect_us(.99) / 1e3
+    p99 = synq.connect_interval(.99)
     yield at_least(f"{word}: preferred first byte within 1 s",
                    synq.first_within(1), 1.0, "%")
     yield at_most(f"{word}: preferred connect() p99, against 1.3 times the "
-                  "flood's dropped at ingress", p99,
+                  "flood's dropped at ingress", p99.value / 1e3,
                   1.3 * dropped.connect_us(.99) / 1e3, "ms")
-    yield at_most(f"{word}: preferred connect() p99, against stock's with cookies",
-                  p99, stock.connect_us(.99) / 1e3, "ms")
+    yield at_most(f"{word}: preferred connect() p99 at least, against stock's with "
+                  "cookies at most", p99.low / 1e3,
+                  stock.connect_interval(.99).high / 1e3, "ms")
 
 
 def with_full_state(view, word, synq):
