@@ -19,7 +19,7 @@
 
 #define CLASSES		3
 #define QUEUE_MAX	4096
-#define UNIT		(1ULL << 37)	/* of virtual time, as share.c has it */
+#define UNIT		137438953472ULL	/* of virtual time, as share.c has it: 2^37 */
 
 struct request {
 	int class;
@@ -52,7 +52,9 @@ static void set(char *text)
 	snprintf(order, sizeof(order), "%s", word ? word : "");
 	for (c = 1; c <= CLASSES; c++) {
 		classes[c].weight = 1;
-		classes[c].percent = classes[c].credit = classes[c].queued = 0;
+		classes[c].percent = 0;
+		classes[c].credit = 0;
+		classes[c].queued = 0;
 		classes[c].observed = false;
 	}
 	while ((word = strtok(NULL, " "))) {
@@ -183,7 +185,8 @@ static void place_anew(char *text)
 	int i, n_old = n;
 
 	memcpy(old, queue, n * sizeof(*queue));
-	n = left = 0;
+	n = 0;
+	left = 0;
 	set(text);
 	for (i = 0; i < n_old; i++)
 		arrive(old[i].class, old[i].id);
