@@ -78,10 +78,17 @@ saved() {
 	xt tables-save 2>/dev/null | grep -v '^[#:]'
 }
 
+# look: at the counters, for hits
+look() {
+	xt tables-save -c >"$TMP/counters" 2>/dev/null
+}
+
 # hits RULE: packets of the rule that ends so
 hits() {
-	xt tables-save -c 2>/dev/null |
-		sed -n "s/^\[\([0-9]*\):[0-9]*\] -A $1\$/\1/p"
+	local line rule="^\[([0-9]+):[0-9]+\] -A $1\$"
+	while read -r line; do
+		[[ ! $line =~ $rule ]] || echo "${BASH_REMATCH[1]}"
+	done <"$TMP/counters"
 }
 
 zero() {
@@ -134,6 +141,7 @@ test_unconfigured() {
 	xt tables-restore "$TMP/saved"
 	is "$name: restored are what was saved" "$(saved)" "$before"
 	from 1 1
+	look
 	is "$name: unconfigured, nothing has a class" \
 		"$(hits "INPUT .*-m synq --class gold")" 0
 	found "and ! finds that" "INPUT .*-m synq ! --class gold" 1
@@ -146,6 +154,7 @@ test_configured() {
 	from 3 2
 	from 5 1
 	from 6 1
+	look
 	found "gold by rule, by two rules, and by synq's match" \
 		"INPUT .*-m synq --class gold" 6
 	found "bulk by rule" "INPUT .*-m synq --class bulk" 2
@@ -163,21 +172,25 @@ test_changed() {
 	sq off
 	zero
 	from 1 1
+	look
 	found "while synq is off, the rules go on" \
 		"INPUT .*-m synq --class gold" 1
 	sq on
 	conf 0x00f00000 | apply
 	zero
 	from 1 1
+	look
 	found "another mask, at once: set" "INPUT .*--mark 0x2100015" 1
 	found "another mask, at once: matched" "INPUT .*-m synq --class gold" 1
 	conf 0x0f000000 | sed /bulk/d | apply
 	zero
 	from 3 1
+	look
 	is "$name: a class that went has nobody" \
 		"$(hits "INPUT .*-m synq --class bulk")" 0
 	sq flush
 	from 1 1
+	look
 	is "$name: after flush nothing has a class" \
 		"$(hits "INPUT .*-m synq --class gold")" 0
 	found "and all gets through" "INPUT .*-m synq ! --class gold" 2

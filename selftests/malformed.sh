@@ -36,17 +36,30 @@ send() {
 		die "cannot send"
 }
 
+# of_synq: sets own, what synq has counted, and total, the sum
+declare -A own
+of_synq() {
+	local stats name
+	stats=$(told stats -j)
+	counter_in "$stats" bulk seen
+	own[seen]=$found
+	for name in malformed fragments; do
+		number "$stats" "^\{\"conf\":\{[^}]*\"$name\":" || die "no $name"
+		own[$name]=$found
+	done
+	total=$((own[seen] + own[malformed] + own[fragments]))
+}
+
 # counted COUNTER NAME OPTION...: by it, and by no other of synq
 counted() {
-	local what=$1 name=$2 seen malformed fragments before sum
+	local what=$1 name=$2 before sum
 	shift 2
-	seen=$(value seen) malformed=$(value malformed)
-	fragments=$(value fragments)
-	before=$(value "$what")
+	of_synq
+	before=${own[$what]-$(value "$what")} sum=$total
 	send "$@"
-	is "$name: $what" $(($(value "$what") - before)) $N
-	sum=$(($(value seen) + $(value malformed) + $(value fragments) -
-		seen - malformed - fragments))
+	of_synq
+	is "$name: $what" $((${own[$what]-$(value "$what")} - before)) $N
+	sum=$((total - sum))
 	case $what in
 	seen | malformed | fragments) is "$name: and nothing else" $sum $N ;;
 	*) is "$name: and nothing of synq" $sum 0 ;;

@@ -47,8 +47,7 @@ nobody_rules() {
 
 # load NAME [SED]: as an operator edits it; nothing else is loaded then
 load() {
-	nobody_rules
-	sed -e "${2-}" "$FILES/$1.nft" | rules || die "$nft: $1 does not load"
+	{ echo flush ruleset && sed -e "${2-}" "$FILES/$1.nft"; } | rules || die "$nft: $1 does not load"
 }
 
 # listed FILE: without what traffic changes
@@ -60,14 +59,16 @@ listed() {
 tables() {
 	load "$1"
 	listed plain
-	nobody_rules
-	{ cat "$TMP/defines" && sed '/^define synq_/d' "$FILES/$1.nft"; } | rules ||
+	{
+		echo flush ruleset
+		cat "$TMP/defines"
+		sed '/^define synq_/d' "$FILES/$1.nft"
+	} | rules ||
 		die "$nft: $1 does not load with the exported variables"
 	listed exported
 	check "$name: $1 is the same with the exported variables" \
 		cmp "$TMP/plain" "$TMP/exported"
-	nobody_rules
-	rules <"$TMP/plain" || die "$nft: what is listed of $1 does not load"
+	{ echo flush ruleset && cat "$TMP/plain"; } | rules || die "$nft: what is listed of $1 does not load"
 	listed again
 	check "$name: $1 is the same when it was listed and loaded" \
 		cmp "$TMP/plain" "$TMP/again"
@@ -75,8 +76,8 @@ tables() {
 
 # odd_names: one test: whatever a class may be called
 odd_names() {
-	nobody_rules
 	{
+		echo flush ruleset
 		sq export nft - <<-'EOT'
 			mark mask 0x00000f00
 			class add A-b_9 priority 0 mark 1
