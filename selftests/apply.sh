@@ -15,11 +15,11 @@ generation() {
 	conf_counter generation
 }
 
-# big CLASS: 5,000 matches for it
+# big CLASS N: so many matches for it
 big() {
 	three_classes
-	awk -v class="$1" 'BEGIN {
-		for (i = 0; i < 5000; i++)
+	awk -v class="$1" -v n="$2" 'BEGIN {
+		for (i = 0; i < n; i++)
 			printf "match add source 11.%d.%d.0/24 class %s\n",
 				i / 250, i % 250, class
 	}'
@@ -30,7 +30,7 @@ is "nothing is configured at first" "$(sq save | grep -vc '^#')" 0
 
 # --- many matches ---
 before=$(generation)
-big gold | apply
+big gold 5000 | apply
 is "5,000 matches are one generation" "$(generation)" $((before + 1))
 is "all of them are there" "$(sq match show -j | grep -c '"source": *"11')" 5000
 is "they count" "$(sq classify -j 11.3.4.5 | sed 's/.*"class": *"\([a-z]*\)".*/\1/')" \
@@ -39,11 +39,11 @@ is "they count" "$(sq classify -j 11.3.4.5 | sed 's/.*"class": *"\([a-z]*\)".*/\
 # --- refused: nothing changes ---
 sq save >"$TMP/before"
 before=$(generation)
-# unchanged NAME LINE: 5,000 matches and then this line: refused, and all is as it
-# was
+# unchanged NAME LINE [N]: 500 matches, or N, and then this line: refused, and all is
+# as it was
 unchanged() {
 	{
-		big bulk
+		big bulk "${3-500}"
 		echo "$2"
 	} >"$TMP/file"
 	if sq apply "$TMP/file" 2>"$TMP/why"; then
@@ -62,7 +62,7 @@ unchanged "a line that is no command" "class gold"
 unchanged "port 0" "listener add port 0"
 set_sysctl "$SRV" net.ipv4.tcp_fwmark_accept 0
 # This one only the kernel refuses, at the commit.
-unchanged "mark without its sysctl" "mark mask 0xf0000"
+unchanged "mark without its sysctl" "mark mask 0xf0000" 5000
 is "a refused file is no generation" "$(generation)" "$before"
 
 # --- under load no SYN sees a mixture ---
