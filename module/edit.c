@@ -261,7 +261,7 @@ static int check_service(const struct synq_prefix *prefix,
 	const bool is_v6 = key->family == SYNQ_SERVICE_V6;
 
 	if (!synq_service_is_valid(key)) {
-		NL_SET_ERR_MSG(extack, "not a destination: no such prefix, or the higher port first");
+		NL_SET_ERR_MSG(extack, "not a destination: bad prefix, or the higher port first");
 		return -EINVAL;
 	}
 	if (key->family != SYNQ_SERVICE_ANY && is_v6 != prefix->is_v6) {
