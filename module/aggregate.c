@@ -137,9 +137,10 @@ static bool is_mapped(const void *addr)
 }
 
 /* For IPv4, of 4 bytes, which takes half as long as of 16. */
-static u64 hash_of(const struct synq_aggregates *aggregates, const u64 addr[2])
+static u64 hash_of(const struct synq_aggregates *aggregates, const u64 addr[2],
+		   bool is_v4)
 {
-	if (is_mapped(addr))
+	if (is_v4)
 		return siphash_1u32((u32)be64_to_cpu((__force __be64)addr[1]),
 				    &aggregates->key);
 	return siphash_2u64(addr[0], addr[1], &aggregates->key);
@@ -172,21 +173,19 @@ static void cut(u64 addr[2], unsigned int len)
 void synq_aggregate_of(const struct synq_aggregates *aggregates, bool is_v6,
 		       const void *addr, struct synq_source *source)
 {
-	unsigned int len = 96 + aggregates->len[0];
+	bool is_v4 = !is_v6 || is_mapped(addr);
 	__be32 v4;
 
 	if (is_v6) {
 		memcpy(source->addr, addr, sizeof(source->addr));
-		if (!is_mapped(addr))
-			len = aggregates->len[1];
 	} else {
 		memcpy(&v4, addr, sizeof(v4));
 		source->addr[0] = 0;
 		source->addr[1] = (__force u64)
 			cpu_to_be64(0xffffULL << 32 | be32_to_cpu(v4));
 	}
-	cut(source->addr, len);
-	source->hash = hash_of(aggregates, source->addr);
+	cut(source->addr, is_v4 ? 96 + aggregates->len[0] : aggregates->len[1]);
+	source->hash = hash_of(aggregates, source->addr, is_v4);
 }
 
 /**
@@ -208,7 +207,8 @@ bool synq_aggregate_get(const struct synq_aggregates *aggregates,
 
 	if (!synq_source_state(&aggregates->table, rate, index, now_ns, state))
 		return false;
-	source->hash = hash_of(aggregates, source->addr);
+	source->hash = hash_of(aggregates, source->addr,
+			       is_mapped(source->addr));
 	return synq_source_is_at(&aggregates->table, index, source->hash);
 }
 

@@ -25,6 +25,20 @@ static struct synq_source_class bucket_of(struct synq_net *sn,
 	};
 }
 
+/* Not inline: what it has on the stack is not for those without a source-rate. */
+static noinline enum synq_source_answer
+ask_source(struct synq_net *sn, const struct synq_class *class,
+	   const struct synq_client *client, u64 now_ns)
+{
+	const struct synq_source_class bucket = bucket_of(sn, class);
+	struct synq_source source;
+
+	synq_aggregate_of(class->aggregates, client->is_v6, client->addr,
+			  &source);
+	return synq_source_ask(&class->aggregates->table, &class->source_tbf,
+			       &source, &bucket, now_ns);
+}
+
 /**
  * synq_policer_ask() - would synq_policer_take() find that a SYN exceeds?
  * @sn: network namespace
@@ -43,18 +57,15 @@ enum synq_source_answer synq_policer_ask(struct synq_net *sn,
 					 const struct synq_client *client,
 					 u64 now_ns)
 {
-	const struct synq_source_class bucket = bucket_of(sn, class);
-	struct synq_source source;
+	u64 next;
 
-	if (class->aggregates) {
-		synq_aggregate_of(class->aggregates, client->is_v6,
-				  client->addr, &source);
-		return synq_source_ask(&class->aggregates->table,
-				       &class->source_tbf, &source, &bucket,
-				       now_ns);
-	}
-	return synq_source_class_conforms(&bucket, now_ns) ?
-	       SYNQ_SOURCE_CONFORMS : SYNQ_SOURCE_CLASS_EXCEEDS;
+	if (class->aggregates)
+		return ask_source(sn, class, client, now_ns);
+	if (!class->rate ||
+	    synq_tbf_next(&class->tbf, atomic64_read(&sn->tat[class->slot]),
+			  now_ns, &next))
+		return SYNQ_SOURCE_CONFORMS;
+	return SYNQ_SOURCE_CLASS_EXCEEDS;
 }
 
 /**

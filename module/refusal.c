@@ -129,7 +129,7 @@ static bool is_noted(enum synq_verdict verdict, u8 *reason)
 	return false;
 }
 
-static bool may_write(struct synq_refusals *refusals, bool is_retry, u64 now_ns)
+static __always_inline bool may_write(struct synq_refusals *refusals, bool is_retry, u64 now_ns)
 {
 	atomic64_t *word = &refusals->tat[is_retry];
 	s64 tat = atomic64_read(word);

@@ -166,28 +166,39 @@ static struct place place_at(const struct synq_source_table *table, u64 hash,
 	};
 }
 
-/* The free way that has been so for the longest. */
-static struct place find_free(const struct synq_source_table *table, u64 hash,
-			      u64 now)
+/*
+ * The source's own way, of two the one with less in it; else the free one that has been
+ * so for the longest.
+ */
+static struct place find_or_free(const struct synq_source_table *table,
+				 u64 hash, u64 now)
 {
 	const struct synq_source_set *set = &table->set[hash & table->mask];
-	struct place idle = {};
-	u64 longest = 0;
+	struct place own = {}, idle = {};
+	u64 most = 0, longest = 0;
 	u32 i;
 
 	for (i = 0; i < SYNQ_SOURCE_WAYS; i++) {
 		u64 word = atomic64_read(&set->way[i]);
+		u64 ahead = word ? ahead_of(word, now) : 0;
 
-		if ((!word || !ahead_of(word, now)) &&
-		    idle_of(word, now) >= longest) {
+		if (word >> TIME_BITS == tag_of(hash)) {
+			if (!own.way || ahead > most)
+				own = place_at(table, hash, i, word, word);
+			most = max(most, ahead);
+		} else if (!ahead && idle_of(word, now) >= longest) {
 			idle = place_at(table, hash, i, 0, word);
 			longest = idle_of(word, now);
 		}
 	}
-	return idle;
+	return own.way ? own : idle;
 }
 
-/* The source's own way, of two the one with less in it; else a free one. */
+/*
+ * Nearly always a source has a way of its own, which is found soonest by looking for
+ * nothing else.  If not, both are looked for at once: what another CPU gives the
+ * source meanwhile must not be passed over.
+ */
 static struct place find(const struct synq_source_table *table, u64 hash,
 			 u64 now)
 {
@@ -207,7 +218,7 @@ static struct place find(const struct synq_source_table *table, u64 hash,
 		at = i;
 	}
 	if (!own)
-		return find_free(table, hash, now);
+		return find_or_free(table, hash, now);
 	return place_at(table, hash, at, own, own);
 }
 
@@ -245,16 +256,7 @@ static void give_back(const struct synq_source_rate *rate,
 	} while (!atomic64_try_cmpxchg_relaxed(place->way, &word, back));
 }
 
-/**
- * synq_source_class_conforms() - is there a token in the bucket of a class?
- * @class: the bucket
- * @now_ns: monotonic clock, ns
- *
- * Context: any
- * Return: true if so, or if it has no limit; nothing is taken
- */
-bool synq_source_class_conforms(const struct synq_source_class *class,
-				u64 now_ns)
+static bool class_conforms(const struct synq_source_class *class, u64 now_ns)
 {
 	u64 next;
 
@@ -313,17 +315,17 @@ static enum synq_source_answer take_stray(const struct synq_source_class *class,
 
 /* Of a source that has @place, whose next TAT is @next then.  Nothing is taken. */
 static enum synq_source_answer
-ask(const struct synq_source_table *table, const struct synq_source_rate *rate,
-    const struct place *place, const struct synq_source_class *class, u64 now,
-    u64 now_ns, u64 *next)
+ask_place(const struct synq_source_table *table,
+	  const struct synq_source_rate *rate, const struct place *place,
+	  const struct synq_source_class *class, u64 now, u64 now_ns, u64 *next)
 {
 	if (!synq_tbf_next(&rate->tbf, tat_of(rate, place->word, now), now_ns,
 			   next)) {
 		atomic64_inc(&table->note[place->index].exceeded);
 		return SYNQ_SOURCE_EXCEEDS;
 	}
-	return synq_source_class_conforms(class, now_ns) ?
-	       SYNQ_SOURCE_CONFORMS : SYNQ_SOURCE_CLASS_EXCEEDS;
+	return class_conforms(class, now_ns) ? SYNQ_SOURCE_CONFORMS :
+					       SYNQ_SOURCE_CLASS_EXCEEDS;
 }
 
 /**
@@ -351,7 +353,7 @@ synq_source_ask(const struct synq_source_table *table,
 
 	if (!place.way)
 		return SYNQ_SOURCE_CONFORMS;
-	return ask(table, rate, &place, class, now, now_ns, &next);
+	return ask_place(table, rate, &place, class, now, now_ns, &next);
 }
 
 /**
@@ -383,7 +385,8 @@ synq_source_take(const struct synq_source_table *table,
 			*stray = true;
 			return take_stray(class, now_ns);
 		}
-		answer = ask(table, rate, &place, class, now, now_ns, &next);
+		answer = ask_place(table, rate, &place, class, now, now_ns,
+				   &next);
 		if (answer != SYNQ_SOURCE_CONFORMS)
 			return answer;
 		next = word_of(rate, hash, next);

@@ -106,8 +106,6 @@ struct synq_source_state {
 };
 
 void synq_source_init(struct synq_source_rate *rate, u32 per_second, u32 burst);
-bool synq_source_class_conforms(const struct synq_source_class *class,
-				u64 now_ns);
 bool synq_source_take_class(const struct synq_tbf *tbf, atomic64_t *word,
 			    u64 now_ns);
 enum synq_source_answer

@@ -86,8 +86,9 @@ const struct synq_listener *synq_target_recall(const struct synq_conf *conf,
 					       const struct synq_segment *seg)
 {
 	const struct target *target = place_of(seg);
+	const unsigned long now = jiffies;
 
-	if (target->serial != conf->serial || target->when != jiffies ||
+	if (target->serial != conf->serial || target->when != now ||
 	    target->daddr[0] != half(seg, 0) ||
 	    target->daddr[1] != half(seg, 1) ||
 	    target->dif != seg->dif || target->sdif != seg->sdif ||

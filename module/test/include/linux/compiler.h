@@ -6,4 +6,7 @@
 #define READ_ONCE(x)		(x)
 #define WRITE_ONCE(x, value)	((x) = (value))
 
+#define unlikely(x)	__builtin_expect(!!(x), 0)
+#define noinline	__attribute__((noinline))
+
 #endif /* _SYNQ_TEST_LINUX_COMPILER_H */
