@@ -235,8 +235,7 @@ if has_esp; then
 	done
 else
 	sed 's/^/# /' "$TMP/esp"
-	# Debian's kernels have it; that of User Mode Linux is built without.
-	! strict || [ "${SYNQ_WAY-}" = uml ] || die "no ESP"
+	! strict || die "no ESP"
 	for ((i = 0; i < 4 * ESP_TESTS + 2; i++)); do
 		skip "ESP" "not in this kernel (INET_ESP, INET6_ESP, XFRM_STATISTICS)"
 	done
