@@ -17,17 +17,22 @@
  * read comes before it, and what the draft writes after it has seen the count of 1,
  * by a control dependency.  A count that falls meanwhile costs a copy, nothing else.
  *
+ * An index (lpm.c) belongs to one trie and one configuration, and is made when it has
+ * been in force for a while (index.c).
+ *
  * Process context; dropping in any.
  */
 #include <linux/build_bug.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/overflow.h>
 #include <linux/refcount.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "chunks.h"
 
 #define TABLE_MIN	8
+#define INDEX_MIN	64	/* prefixes; with fewer the way is short */
 #define CHUNK_SIZE	(SYNQ_LPM_CHUNK * sizeof(struct synq_lpm_node))
 
 /* In the place that is not for a node. */
@@ -85,6 +90,7 @@ int synq_chunks_share(struct synq_lpm *to, const struct synq_lpm *from)
 		return -ENOMEM;
 	*to = *from;
 	to->chunk = table;
+	to->index = NULL;
 	for (i = 0; i < from->chunks; i++) {
 		to->chunk[i] = from->chunk[i];
 		refcount_inc(refs_of(to->chunk[i]));
@@ -161,6 +167,35 @@ int synq_chunks_own(struct synq_lpm *lpm, const u8 *key, u8 len, bool insert)
 }
 
 /**
+ * synq_chunks_index() - shorten the way of lookups
+ * @lpm: published, so that it does not change any more
+ *
+ * At most 32 bytes for each prefix, which are accounted to nobody, since it is a worker
+ * that asks for them; without memory the way stays as long as it is.
+ *
+ * Context: process, &synq_net.lock held
+ */
+void synq_chunks_index(struct synq_lpm *lpm)
+{
+	struct synq_lpm_index *index;
+	u32 places;
+	u8 level;
+
+	if (lpm->index || lpm->prefixes < INDEX_MIN)
+		return;
+	places = roundup_pow_of_two(2 * synq_lpm_index_level(lpm, &level));
+	index = kvzalloc(struct_size(index, way, places),
+			 GFP_KERNEL | __GFP_NOWARN);
+	if (!index)
+		return;
+	index->mask = places - 1;
+	index->level = level;
+	synq_lpm_index_fill(lpm, index);
+	/* Pairs with READ_ONCE in synq_lpm_lookup(). */
+	smp_store_release(&lpm->index, index);
+}
+
+/**
  * synq_chunks_drop() - free what no other trie has
  * @lpm: not used any more; empty afterwards
  *
@@ -173,5 +208,6 @@ void synq_chunks_drop(struct synq_lpm *lpm)
 	for (i = 0; i < lpm->chunks; i++)
 		chunk_put(lpm->chunk[i]);
 	kvfree(lpm->chunk);
+	kvfree(lpm->index);
 	synq_lpm_init(lpm, lpm->bits);
 }

@@ -9,6 +9,7 @@
 
 int synq_chunks_share(struct synq_lpm *to, const struct synq_lpm *from);
 int synq_chunks_own(struct synq_lpm *lpm, const u8 *key, u8 len, bool insert);
+void synq_chunks_index(struct synq_lpm *lpm);
 void synq_chunks_drop(struct synq_lpm *lpm);
 
 #endif /* _SYNQ_CHUNKS_H */

@@ -22,6 +22,7 @@
 #include "chunks.h"
 #include "compat.h"
 #include "conf.h"
+#include "index.h"
 
 #define RESERVE_FIRST	25	/* per cent, for the first class */
 #define BURST_MIN	8	/* a browser opens 6 connections at once */
@@ -569,6 +570,8 @@ int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf)
 		reset_slots(sn, old, conf);
 	}
 	rcu_assign_pointer(sn->conf, change.conf ? conf : NULL);
+	if (change.conf)
+		synq_index_later(sn);
 	blocking_notifier_call_chain(&observers, SYNQ_CONF_PUBLISHED, &change);
 	if (conf && !change.conf)
 		synq_conf_free(conf);

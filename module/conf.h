@@ -121,7 +121,7 @@ struct synq_listener {
 };
 
 /**
- * struct synq_conf - a snapshot: immutable once published
+ * struct synq_conf - a snapshot: immutable once published, but for the index of @lpm
  * @rcu: freed after a grace period
  * @generation: of the commit that published it
  * @serial: of all snapshots ever published, in any network namespace; not 0

@@ -14,6 +14,12 @@
  *  - a node without a value has two children: less than two nodes a prefix;
  *  - every node up to @used is either in the trie or free.
  *
+ * To one prefix of a million it is twenty nodes.  Of a trie that does not change any
+ * more an index can be made, by the first bits of an address: as many as all but a few
+ * of its prefixes have.  It leads to the first node that has at least so many, from
+ * which it is not far; what is above has been looked up beforehand.  What is shorter,
+ * and who is in no prefix, is found as without.
+ *
  * It does not allocate, lock, or know what a value means.  Readers (softirq)
  * see a trie that nobody changes any more; the control path changes another one
  * and publishes it as a whole.  Nodes have numbers and no addresses, so that the
@@ -21,6 +27,7 @@
  * synq_lpm_touched() tells beforehand which these are; number 0 is none.
  */
 #include <linux/bitops.h>
+#include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -118,6 +125,27 @@ static __always_inline bool contains(const struct synq_lpm_node *node,
 	if (len > 64)
 		other |= (word_at(node->key + 8) ^ addr.lo) >> (128 - len);
 	return !other;
+}
+
+/* The first @level bits of a key or an address, which may be shorter. */
+static __always_inline u64 head(u64 hi, u8 level)
+{
+	return hi >> (64 - level);
+}
+
+/* Of those of an address, or a free one. */
+static __always_inline u32 place_of(const struct synq_lpm *lpm,
+				    const struct synq_lpm_index *index, u64 bits)
+{
+	u32 place = (bits * 0x9e3779b97f4a7c15ULL) >> 32 & index->mask;
+	u32 number;
+
+	while ((number = index->way[place].node)) {
+		if (head(word_at(at(lpm, number)->key), index->level) == bits)
+			break;
+		place = (place + 1) & index->mask;
+	}
+	return place;
 }
 
 static u32 available(const struct synq_lpm *lpm)
@@ -396,18 +424,29 @@ u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len)
  * @key: address in network order, @lpm->bits long
  * @len: out: length of that prefix in bits, 0 if there is none; may be NULL
  *
- * Context: Any; the trie does not change meanwhile.  Lock-free; visits at most
- * @lpm->bits + 1 nodes, in practice about the depth of nesting.
+ * Context: Any; the trie does not change meanwhile, but for its index.  Lock-free;
+ * visits at most @lpm->bits + 1 nodes, with an index and a prefix that has its bits
+ * about the depth of nesting.
  * Return: the value, or 0 if no prefix contains the address.
  */
 u16 synq_lpm_lookup(const struct synq_lpm *lpm, const u8 *key, u8 *len)
 {
+	/* Pairs with smp_store_release in synq_chunks_index(). */
+	const struct synq_lpm_index *index = READ_ONCE(lpm->index);
 	struct address addr = load(key, lpm->bits);
 	const struct synq_lpm_node *node;
+	struct synq_lpm_way way = {};
 	u32 next = lpm->root;
 	u16 value = 0;
 	u8 best = 0;
 
+	if (index)
+		way = index->way[place_of(lpm, index, head(addr.hi, index->level))];
+	if (way.node) {
+		next = way.node;
+		value = way.value;
+		best = way.len;
+	}
 	while (next) {
 		node = at(lpm, next);
 		if (!contains(node, addr))
@@ -453,4 +492,67 @@ u32 synq_lpm_walk(const struct synq_lpm *lpm, u32 cursor,
 	}
 
 	return 0;
+}
+
+/**
+ * synq_lpm_index_level() - by how many bits an index would be made
+ * @lpm: trie with a prefix
+ * @level: out: the most that seven of eight prefixes have
+ *
+ * Context: any; the trie does not change meanwhile.  Visits all prefixes.
+ * Return: number of prefixes that have so many; an index has no more ways
+ */
+u32 synq_lpm_index_level(const struct synq_lpm *lpm, u8 *level)
+{
+	u32 number[SYNQ_LPM_LEVEL_MAX + 1] = {};
+	const struct synq_lpm_node *node;
+	u32 cursor = 0, have;
+
+	while ((cursor = synq_lpm_walk(lpm, cursor, &node)))
+		number[min_t(u8, node->len, SYNQ_LPM_LEVEL_MAX)]++;
+	*level = SYNQ_LPM_LEVEL_MAX;
+	have = number[*level];
+	while (*level > 1 && have < lpm->prefixes - lpm->prefixes / 8)
+		have += number[--*level];
+	return have;
+}
+
+/**
+ * synq_lpm_index_fill() - make an index
+ * @lpm: trie
+ * @index: zero but for @mask and @level
+ *
+ * A path has at most @level nodes that are shorter than that, and each leaves one more
+ * to do.
+ *
+ * Context: any; the trie does not change from now on
+ */
+void synq_lpm_index_fill(const struct synq_lpm *lpm, struct synq_lpm_index *index)
+{
+	struct synq_lpm_way todo[SYNQ_LPM_LEVEL_MAX + 1], way;
+	const struct synq_lpm_node *node;
+	unsigned int n = 0;
+	u64 bits;
+	u8 side;
+
+	todo[n++] = (struct synq_lpm_way){ .node = lpm->root };
+	while (n) {
+		way = todo[--n];
+		if (!way.node)
+			continue;
+		node = at(lpm, way.node);
+		if (node->len >= index->level) {
+			bits = head(word_at(node->key), index->level);
+			index->way[place_of(lpm, index, bits)] = way;
+			continue;
+		}
+		if (node->value) {
+			way.value = node->value;
+			way.len = node->len;
+		}
+		for (side = 0; side < 2; side++) {
+			way.node = node->child[side];
+			todo[n++] = way;
+		}
+	}
 }

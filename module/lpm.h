@@ -39,10 +39,39 @@ struct synq_lpm_node {
 	u8 len;
 };
 
+/* Bits by which an index finds its way, at the most. */
+#define SYNQ_LPM_LEVEL_MAX	64
+
+/**
+ * struct synq_lpm_way - where a search may begin
+ * @node: number of the first node below the level of the index, 0: none
+ * @value: of the longest prefix above @node, 0: there is none
+ * @len: of that prefix, bits
+ */
+struct synq_lpm_way {
+	u32 node;
+	u16 value;
+	u8 len;
+};
+
+/**
+ * struct synq_lpm_index - ways into a trie that does not change any more
+ * @mask: number of @way less one; a power of two, and at least twice as many as
+ *	synq_lpm_index_level() says
+ * @level: bits of an address that a way is found by, 1 to SYNQ_LPM_LEVEL_MAX
+ * @way: by the hash of these bits, or in the next place that was free
+ */
+struct synq_lpm_index {
+	u32 mask;
+	u8 level;
+	struct synq_lpm_way way[];
+};
+
 /**
  * struct synq_lpm - a trie
  * @chunk: the node with number n is @chunk[n / SYNQ_LPM_CHUNK][n % SYNQ_LPM_CHUNK];
  *	no node has a multiple of SYNQ_LPM_CHUNK
+ * @index: may be NULL, and be set while others look up
  * @chunks: length of @chunk
  * @used: highest number ever taken; nodes beyond were never written
  * @free: number of the first node of the free list, 0: empty
@@ -51,10 +80,11 @@ struct synq_lpm_node {
  * @prefixes: prefixes in the trie
  * @bits: address length, 32 or 128
  *
- * Of these the caller writes @chunk and @chunks, nothing else.
+ * Of these the caller writes @chunk, @chunks and @index, nothing else.
  */
 struct synq_lpm {
 	struct synq_lpm_node **chunk;
+	struct synq_lpm_index *index;
 	u32 chunks;
 	u32 used;
 	u32 free;
@@ -78,5 +108,7 @@ u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len);
 u16 synq_lpm_lookup(const struct synq_lpm *lpm, const u8 *key, u8 *len);
 u32 synq_lpm_walk(const struct synq_lpm *lpm, u32 cursor,
 		  const struct synq_lpm_node **node);
+u32 synq_lpm_index_level(const struct synq_lpm *lpm, u8 *level);
+void synq_lpm_index_fill(const struct synq_lpm *lpm, struct synq_lpm_index *index);
 
 #endif /* _SYNQ_LPM_H */

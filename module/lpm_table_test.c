@@ -105,6 +105,28 @@ static bool check_lookups(const struct synq_lpm *lpm, const struct twin *twin,
 	return true;
 }
 
+/* With the index that such a table gets. */
+static bool check_indexed(struct synq_lpm *lpm, const struct twin *twin)
+{
+	u32 have = 0, more = 0, ways, i;
+	u8 level = 0xa5;
+
+	ways = synq_lpm_index_level(lpm, &level);
+	for (i = 0; i < twin->number; i++) {
+		have += twin->entry[i].len >= level;
+		more += twin->entry[i].len > level;
+	}
+	check(ways == have, "%u ways, of %u", ways, have);
+	check(have >= twin->number - twin->number / 8, "%u bits", level);
+	check(more < twin->number - twin->number / 8, "%u bits", level);
+
+	lpm->index = make_index(lpm, level, ways);
+	check(check_lookups(lpm, twin, 800));
+	drop_index(lpm);
+
+	return true;
+}
+
 static bool run_table(u8 bits, u32 number)
 {
 	struct entry *entry = malloc(number * sizeof(*entry));
@@ -126,6 +148,7 @@ static bool run_table(u8 bits, u32 number)
 	printf("# IPv%c: %u prefixes, %u nodes\n", bits == 32 ? '4' : '6',
 	       number, taken(&lpm));
 	check(check_lookups(&lpm, &twin, 800));
+	check(check_indexed(&lpm, &twin));
 
 	for (i = half; i < number; i++)
 		check(!synq_lpm_remove(&lpm, entry[i].key, entry[i].len));

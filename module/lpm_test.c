@@ -149,6 +149,24 @@ static bool check_get(const struct universe *u, const struct synq_lpm *lpm,
 	return true;
 }
 
+/* By any number of bits a lookup finds the same as without an index. */
+static bool check_index(const struct universe *u, struct synq_lpm *lpm,
+			const struct twin *twin, const u8 *base)
+{
+	u8 most = u->bits < SYNQ_LPM_LEVEL_MAX ? u->bits : SYNQ_LPM_LEVEL_MAX;
+	u8 key[16];
+	u8 i;
+
+	lpm->index = make_index(lpm, 1 + tap_below(most), lpm->prefixes);
+	for (i = 0; i < 16; i++) {
+		pick_key(u, base, key);
+		check(check_lookup(lpm, twin, key));
+	}
+	drop_index(lpm);
+
+	return true;
+}
+
 static bool run_universe(const struct universe *u, u32 ops)
 {
 	const u32 limit = 96;
@@ -176,6 +194,8 @@ static bool run_universe(const struct universe *u, u32 ops)
 			check(check_lpm(&lpm));
 		if (op % 256 == 0)
 			check(check_walk(&lpm, &twin));
+		if (op % 64 == 0)
+			check(check_index(u, &lpm, &twin, base));
 		full += twin.number > 24;
 		empty += !twin.number;
 	}

@@ -5,7 +5,7 @@
  *
  * A namespace's state outlives whoever can reach it: .pre_exit takes the hooks
  * and the configuration away and leaves the sockets, the core waits a grace
- * period, .exit waits for the worker.
+ * period, .exit waits for the workers.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -13,6 +13,7 @@
 #include <net/netns/generic.h>
 #include "conf.h"
 #include "draft.h"
+#include "index.h"
 #include "listener.h"
 #include "netlink.h"
 #include "refusal.h"
@@ -46,6 +47,7 @@ static int __net_init net_init(struct net *net)
 	spin_lock_init(&sn->wanted_lock);
 	INIT_LIST_HEAD(&sn->drafts);
 	synq_trial_net_init(sn);
+	synq_index_net_init(sn);
 	synq_listener_net_init(sn);
 	return 0;
 }
@@ -60,6 +62,7 @@ static void __net_exit net_pre_exit(struct net *net)
 static void __net_exit net_exit(struct net *net)
 {
 	synq_listener_net_exit(synq_net(net));
+	synq_index_net_exit(synq_net(net));
 }
 
 static struct pernet_operations net_ops = {

@@ -164,6 +164,7 @@ struct synq_net {
 	struct sock *wanted[SYNQ_WANTED_MAX];	/* each with a reference */
 	struct work_struct attach_work;	/* set up by listener.c */
 	struct delayed_work settle_work;	/* settle.c */
+	struct delayed_work index_work;		/* index.c */
 };
 
 struct synq_net *synq_net(const struct net *net);	/* main.c */

@@ -336,6 +336,32 @@ static inline bool check_lookup(const struct synq_lpm *lpm,
 	return true;
 }
 
+/* An index by so many bits, for so many ways. */
+static inline struct synq_lpm_index *make_index(const struct synq_lpm *lpm,
+						u8 level, u32 ways)
+{
+	struct synq_lpm_index *index;
+	u32 places = 2;
+	size_t size;
+
+	while (places < 2 * ways)
+		places *= 2;
+	size = sizeof(*index) + places * sizeof(index->way[0]);
+	index = allocate(size);
+	memset(index, 0, size);
+	index->mask = places - 1;
+	index->level = level;
+	synq_lpm_index_fill(lpm, index);
+
+	return index;
+}
+
+static inline void drop_index(struct synq_lpm *lpm)
+{
+	free(lpm->index);
+	lpm->index = NULL;
+}
+
 static inline void random_key(u8 *key, u8 bits)
 {
 	unsigned int i;
