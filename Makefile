@@ -49,6 +49,7 @@ unit:
 	$(MAKE) -C tools/synq check
 	bench/results_test.py
 	bench/cost_test.py
+	bench/classes_test.py
 
 # Regenerate what comes from Documentation/netlink/specs/synq.yaml
 ynl:

@@ -29,12 +29,12 @@ SYNQ = Way("synq", "source-rate", LIVE, MANY, 0)
 CLASS = Way("synq", "class-rate", 0, MANY, 0)
 
 
-def read(lines):
+def read(lines, kind="cost"):
     """Instructions per SYN by way, less those of a drop at netdev ingress."""
     taken = {}
     for line in lines:
         words = line.split()
-        if words[:1] != ["cost"]:
+        if words[:1] != [kind]:
             continue
         numbers = [int(w) for w in words[3:]]
         taken[Way(words[1], words[2], *numbers[:3])] = numbers[4] / numbers[3]

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * syn_trace FROM STEP WARM NUMBER DATA TO PORT: a trace of IPv4 SYNs through a raw
- * socket, the same each time, and what it takes.
+ * syn_trace FROM STEP WARM NUMBER DATA TO PORT: a trace of SYNs through a raw socket,
+ * the same each time, and what it takes.
  *
- * Source number i is FROM + i * STEP.  First one SYN from each of WARM sources; then
- * NUMBER SYNs from the last of these, in the same order and again and again if they are
- * fewer, or without WARM from as many others; each with DATA bytes behind its header
- * and another port.  Prints the ns that the NUMBER took: where the clock counts
- * instructions, instructions.
+ * Source number i is FROM + i * STEP; of IPv6 the 32 bits before a /48 count.  First one
+ * SYN from each of WARM sources; then NUMBER SYNs from the last of these, in the same
+ * order and again and again if they are fewer, or without WARM from as many others; each
+ * with DATA bytes behind its header and another port.  Prints the ns that the NUMBER
+ * took: where the clock counts instructions, instructions.
  */
 #define _GNU_SOURCE
 #include <netinet/ip.h>
+#include <netinet/ip6.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,78 +19,126 @@
 #include "common.h"
 
 #define DATA_MAX	1400
+#define VARIES6		2	/* where in an address the bits are that vary */
 
-struct syn {
-	struct ip ip;
-	struct tcphdr tcp;
-	uint8_t mss[4];
-	uint8_t data[DATA_MAX];
-};
+static const uint8_t mss[4] = { 2, 4, 1460 >> 8, 1460 & 0xff };
 
-static struct sockaddr_in to = { .sin_family = AF_INET };
-static struct syn syn;
+static union {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+} to;
+static socklen_t to_len;
+static uint8_t packet[sizeof(struct ip6_hdr) + sizeof(struct tcphdr) +
+		      sizeof(mss) + DATA_MAX] __attribute__((aligned(8)));
+static size_t length;
+static uint8_t *varies;		/* of the source */
+static struct tcphdr *tcp;
 static uint32_t base;		/* of the checksum: all that does not change */
-static size_t data;
 
-static void prepare(int port)
+/* The first source; returns what of it is counted up. */
+static uint32_t parse(const char *from, const char *dest)
 {
-	static const uint8_t mss[4] = { 2, 4, 1460 >> 8, 1460 & 0xff };
-	size_t len = sizeof(syn.tcp) + sizeof(mss) + data;
+	struct ip6_hdr *ip6 = (struct ip6_hdr *)packet;
+	struct ip *ip = (struct ip *)packet;
+	uint32_t first;
 
-	syn.ip = (struct ip){
-		.ip_v = 4, .ip_hl = 5, .ip_p = IPPROTO_TCP, .ip_ttl = 64,
-		.ip_len = htons(sizeof(syn.ip) + len), .ip_dst = to.sin_addr,
-	};
-	syn.tcp = (struct tcphdr){
+	if (inet_pton(AF_INET, dest, &to.in.sin_addr) == 1 &&
+	    inet_pton(AF_INET, from, &ip->ip_src) == 1) {
+		to.sa.sa_family = AF_INET;
+		to_len = sizeof(to.in);
+		varies = (uint8_t *)&ip->ip_src;
+	} else if (inet_pton(AF_INET6, dest, &to.in6.sin6_addr) == 1 &&
+		   inet_pton(AF_INET6, from, &ip6->ip6_src) == 1) {
+		to.sa.sa_family = AF_INET6;
+		to_len = sizeof(to.in6);
+		varies = (uint8_t *)&ip6->ip6_src + VARIES6;
+	} else {
+		die("%s, %s: not addresses of a family", from, dest);
+	}
+	memcpy(&first, varies, sizeof(first));
+	memset(varies, 0, sizeof(first));
+	return ntohl(first);
+}
+
+/* @len: of TCP.  Returns where it begins. */
+static uint8_t *prepare_ip(size_t len)
+{
+	struct ip6_hdr *ip6 = (struct ip6_hdr *)packet;
+	struct ip *ip = (struct ip *)packet;
+
+	base = IPPROTO_TCP + len;
+	if (to.sa.sa_family == AF_INET) {
+		*ip = (struct ip){
+			.ip_v = 4, .ip_hl = 5, .ip_p = IPPROTO_TCP,
+			.ip_ttl = 64, .ip_len = htons(sizeof(*ip) + len),
+			.ip_dst = to.in.sin_addr,
+		};
+		base = sum_add(base, &ip->ip_dst, sizeof(ip->ip_dst));
+		return packet + sizeof(*ip);
+	}
+	ip6->ip6_flow = htonl(0x60000000);
+	ip6->ip6_plen = htons(len);
+	ip6->ip6_nxt = IPPROTO_TCP;
+	ip6->ip6_hlim = 64;
+	ip6->ip6_dst = to.in6.sin6_addr;
+	base = sum_add(base, &ip6->ip6_src, sizeof(ip6->ip6_src));
+	base = sum_add(base, &ip6->ip6_dst, sizeof(ip6->ip6_dst));
+	return packet + sizeof(*ip6);
+}
+
+static void prepare(int port, size_t data)
+{
+	const size_t len = sizeof(*tcp) + sizeof(mss) + data;
+	uint8_t *begin = prepare_ip(len);
+
+	tcp = (struct tcphdr *)begin;
+	*tcp = (struct tcphdr){
 		.th_dport = htons(port), .th_off = 6, .th_flags = TH_SYN,
 		.th_win = htons(64240),
 	};
-	memcpy(syn.mss, mss, sizeof(mss));
-	memset(syn.data, 'x', data);
-	base = sum_add(IPPROTO_TCP + len, &syn.tcp, len);
-	base = sum_add(base, &syn.ip.ip_dst, 4);
+	memcpy(begin + sizeof(*tcp), mss, sizeof(mss));
+	memset(begin + sizeof(*tcp) + sizeof(mss), 'x', data);
+	base = sum_add(base, begin, len);
+	length = begin + len - packet;
 }
 
 static void send_syn(int fd, uint32_t source, uint32_t n)
 {
 	uint32_t sum;
 
-	syn.ip.ip_src.s_addr = htonl(source);
-	syn.tcp.th_sport = htons(1024 + n % 60000);
-	syn.tcp.th_seq = htonl(n * 2654435761U);
-	sum = sum_add(base, &syn.ip.ip_src, 4);
-	sum = sum_add(sum, &syn.tcp.th_sport, 2);
-	sum = sum_add(sum, &syn.tcp.th_seq, 4);
-	syn.tcp.th_sum = sum_end(sum);
-	if (sendto(fd, &syn, ntohs(syn.ip.ip_len), 0, (struct sockaddr *)&to,
-		   sizeof(to)) < 0)
+	source = htonl(source);
+	memcpy(varies, &source, sizeof(source));
+	tcp->th_sport = htons(1024 + n % 60000);
+	tcp->th_seq = htonl(n * 2654435761U);
+	sum = sum_add(base, varies, sizeof(source));
+	sum = sum_add(sum, &tcp->th_sport, 2);
+	sum = sum_add(sum, &tcp->th_seq, 4);
+	tcp->th_sum = sum_end(sum);
+	if (sendto(fd, packet, length, 0, &to.sa, to_len) < 0)
 		die("sendto: %s", strerror(errno));
 }
 
 int main(int argc, char **argv)
 {
-	uint32_t from, step, warm, number, first, i;
-	struct in_addr address;
+	uint32_t from, step, warm, number, first, data, i;
 	int64_t begun;
 	int fd;
 
-	if (argc != 8 || inet_pton(AF_INET, argv[1], &address) != 1 ||
-	    inet_pton(AF_INET, argv[6], &to.sin_addr) != 1) {
+	if (argc != 8) {
 		fputs("usage: syn_trace FROM STEP WARM NUMBER DATA TO PORT\n",
 		      stderr);
 		return 2;
 	}
-	from = ntohl(address.s_addr);
+	from = parse(argv[1], argv[6]);
 	step = atoi(argv[2]);
 	warm = atoi(argv[3]);
 	number = atoi(argv[4]);
 	data = atoi(argv[5]);
-	if (data > DATA_MAX || data & 1) {
-		fputs("syn_trace: an odd number of bytes, or too many\n", stderr);
-		return 2;
-	}
-	prepare(atoi(argv[7]));
-	fd = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
+	if (data > DATA_MAX || data & 1)
+		die("an odd number of bytes, or too many");
+	prepare(atoi(argv[7]), data);
+	fd = socket(to.sa.sa_family, SOCK_RAW, IPPROTO_RAW);
 	if (fd < 0)
 		die("socket: %s", strerror(errno));
 	for (i = 0; i < warm; i++)

@@ -48,6 +48,7 @@ cp "$top"/bench/null_hook/{Kbuild,null_hook.c} "$hook/"
 	--module "$("$top/scripts/kernel" build "$kernel")" \
 	--module "$hook/null_hook.ko" \
 	--dir "$top/selftests" --file "$top/bench/cost-guest" \
+	--file "$top/bench/cost_lib.sh" \
 	--file "$build/syn_trace" --file "$top/tools/synq/synq" -- \
 	bash cost-guest "$number" $sweep >"$raw" || { cat "$raw"; exit 1; }
 

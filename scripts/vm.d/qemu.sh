@@ -15,14 +15,14 @@ GUEST_TREES='/etc/iproute2 /usr/share/iproute2 /etc/protocols /etc/services
 /etc/nsswitch.conf /usr/lib/x86_64-linux-gnu/xtables'
 
 # Modules that are there to be loaded on demand, besides those loaded first.
-GUEST_MODULES='nfnetlink_hook nfnetlink_queue af_packet tls ifb tun bridge br_netfilter vrf macvlan ip_gre ip_tables
+GUEST_MODULES='nfnetlink_hook nfnetlink_queue ip_set_hash_net af_packet tls ifb tun bridge br_netfilter vrf macvlan ip_gre ip_tables
 ip6_tables iptable_filter iptable_mangle iptable_raw ip6table_filter ip6table_mangle
 ip6table_raw nf_conntrack_netlink
 nf_log_syslog nf_nat nf_synproxy_core nft_chain_nat nft_connlimit nft_dynset
 nft_fib_inet nft_hash nft_log nft_masq nft_meta_bridge nft_nat nft_numgen nft_objref nft_queue
 nft_quota nft_redir nft_reject nft_socket nft_synproxy nft_tproxy xt_comment xt_CT
 xt_LOG xt_NFQUEUE xt_SYNPROXY xt_bpf xt_connlimit xt_conntrack xt_hashlimit xt_limit
-xt_mark xt_connmark xt_multiport xt_owner xt_recent xt_socket xt_state xt_statistic
+xt_mark xt_connmark xt_multiport xt_owner xt_recent xt_set xt_socket xt_state xt_statistic
 xt_tcpmss xt_tcpudp xt_u32 ipt_REJECT ipt_SYNPROXY ip6t_SYNPROXY ip6t_REJECT
 unix_diag mptcp_diag af_packet_diag netlink_diag sch_fq sch_fq_codel sch_tbf sch_prio
 sch_ingress cls_bpf cls_u32 cls_matchall act_bpf act_mirred act_gact act_police
