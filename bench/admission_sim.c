@@ -451,7 +451,7 @@ static double stalled(const struct scenario *s, double at)
 {
 	double since = s->stall ? fmod(at, s->stall_every) : 0;
 
-	return since < s->stall ? s->stall - since + 1e-9 : 0;
+	return since < s->stall ? s->stall - since + .000001 : 0;
 }
 
 static void simulate(struct run *r)
