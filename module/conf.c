@@ -134,6 +134,8 @@ struct synq_conf *synq_conf_copy(const struct synq_conf *conf)
 		copy->class[i].aggregates = NULL;
 	for (i = 0; i < copy->n_listeners; i++)
 		synq_port_get(copy->listener[i].port);
+	if (copy->forwarded.port)
+		synq_port_get(copy->forwarded.port);
 	copy->n_services = 0;
 	if (synq_chunks_share(&copy->lpm[0], &conf->lpm[0]) ||
 	    synq_chunks_share(&copy->lpm[1], &conf->lpm[1]) ||
@@ -158,6 +160,8 @@ void synq_conf_free(struct synq_conf *conf)
 		return;
 	for (i = 0; i < conf->n_listeners; i++)
 		synq_port_put(conf->listener[i].port);
+	if (conf->forwarded.port)
+		synq_port_put(conf->forwarded.port);
 	for (i = 0; i < SYNQ_SLOTS; i++)
 		synq_aggregate_put(conf->class[i].aggregates);
 	synq_chunks_drop(&conf->lpm[0]);
@@ -186,7 +190,7 @@ static void free_rcu_cb(struct rcu_head *head)
  */
 bool synq_conf_is_empty(const struct synq_conf *conf)
 {
-	return !synq_conf_classes(conf) && !conf->n_listeners &&
+	return !synq_conf_classes(conf) && !synq_conf_judges(conf) &&
 	       !synq_conf_matches(conf) && !conf->mark_mask && !conf->observe;
 }
 
@@ -468,7 +472,9 @@ static void check_cookies(struct synq_conf *conf, const struct net *net,
 		conf->answers |= synq_conf_answers(&conf->class[slot]);
 		excess |= conf->class[slot].excess == SYNQ_EXCESS_COOKIE;
 	}
-	if (excess && !syncookies)
+	if (conf->answers && conf->n_forwards)
+		NL_SET_ERR_MSG(extack, "forwarded SYNs are not answered: reset and cookie drop");
+	else if (excess && !syncookies)
 		NL_SET_ERR_MSG(extack, "excess cookie drops while net.ipv4.tcp_syncookies is 0");
 	else if (given & BIT(SYNQ_COOKIES_ALWAYS) && !syncookies)
 		NL_SET_ERR_MSG(extack, "no cookies are sent while net.ipv4.tcp_syncookies is 0");
@@ -535,6 +541,8 @@ static void reset_slots(struct synq_net *sn, const struct synq_conf *old,
 			continue;
 		for (i = 0; i < conf->n_listeners; i++)
 			synq_port_clear(conf->listener[i].port, slot);
+		if (conf->forwarded.port)
+			synq_port_clear(conf->forwarded.port, slot);
 	}
 }
 

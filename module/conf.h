@@ -141,6 +141,10 @@ struct synq_listener {
  * @n_services: number of @service
  * @service: that matches are scoped to, each with one at least, in the order of
  *	service.c; the values are those of @lpm
+ * @n_forwards: number of @forward
+ * @forward: destinations on other hosts for which SYNs are policed, in the order of
+ *	service.c
+ * @forwarded: stands for all of them together; no port number, and no port without one
  */
 struct synq_conf {
 	struct rcu_head rcu;
@@ -160,6 +164,9 @@ struct synq_conf {
 	unsigned int n_listeners;
 	struct synq_listener listener[SYNQ_LISTENERS_MAX];
 	struct synq_service service[SYNQ_SERVICES_MAX];
+	u8 n_forwards;
+	struct synq_service_key forward[SYNQ_FORWARDS_MAX];
+	struct synq_listener forwarded;
 };
 
 /* What a change of the configuration means to sockets and hooks. */
@@ -232,6 +239,18 @@ static inline struct synq_port *synq_conf_port(const struct synq_conf *conf,
 	const struct synq_listener *listener = synq_conf_listener(conf, port);
 
 	return listener ? listener->port : NULL;
+}
+
+/**
+ * synq_conf_judges() - is there anything to be judged?
+ * @conf: snapshot; NULL: unconfigured
+ *
+ * Context: any; the caller keeps the snapshot
+ * Return: true if so
+ */
+static inline bool synq_conf_judges(const struct synq_conf *conf)
+{
+	return conf && (conf->n_listeners || conf->n_forwards);
 }
 
 /**

@@ -112,4 +112,12 @@ int synq_edit_set_listener(struct synq_conf *conf,
 int synq_edit_del_listener(struct synq_conf *conf, u16 port,
 			   struct netlink_ext_ack *extack);
 
+/* forward.c */
+int synq_forward_add(struct synq_net *sn, struct synq_conf *conf,
+		     const struct synq_service_key *key,
+		     struct netlink_ext_ack *extack);
+int synq_forward_del(struct synq_conf *conf,
+		     const struct synq_service_key *key,
+		     struct netlink_ext_ack *extack);
+
 #endif /* _SYNQ_EDIT_H */

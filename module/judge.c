@@ -120,6 +120,21 @@ static enum synq_verdict keep(const struct synq_arrival *syn)
 	return SYNQ_VERDICT_SHARE_REFUSE;
 }
 
+/* Of one for another host, without a socket here. */
+static enum synq_verdict excess_of_forwarded(const struct synq_arrival *syn)
+{
+	switch ((enum synq_excess)syn->class->excess) {
+	case SYNQ_EXCESS_DROP:
+		break;
+	case SYNQ_EXCESS_PASS:
+		return SYNQ_VERDICT_EXCESS_PASS;
+	case SYNQ_EXCESS_RESET:
+	case SYNQ_EXCESS_COOKIE:
+		return SYNQ_VERDICT_EXCESS_UNANSWERED;
+	}
+	return SYNQ_VERDICT_EXCESS_DROP;
+}
+
 static enum synq_verdict excess_of(const struct synq_arrival *syn)
 {
 	switch ((enum synq_excess)syn->class->excess) {
@@ -149,7 +164,7 @@ static enum synq_verdict police(struct synq_arrival *syn)
 	if (answer == SYNQ_SOURCE_CONFORMS)
 		return SYNQ_VERDICT_ADMIT;
 	syn->history.source_exceeded = answer == SYNQ_SOURCE_EXCEEDS;
-	return excess_of(syn);
+	return syn->sk ? excess_of(syn) : excess_of_forwarded(syn);
 }
 
 static enum synq_verdict decide(struct synq_arrival *syn)
@@ -349,14 +364,12 @@ static void begin(struct synq_arrival *syn, u64 now_ns)
 	count(syn, SYNQ_COUNT_SEEN);
 }
 
+/* Counts it as seen. */
 static void recall(struct synq_arrival *syn)
 {
 	begin(syn, ktime_get_ns());
 	if (synq_refusal_find(syn->sn, &syn->history))
 		count(syn, SYNQ_COUNT_RETRIES);
-	find_record(syn);
-	if (!syn->record)
-		synq_record_want(syn->sn, syn->sk);
 }
 
 /**
@@ -477,6 +490,9 @@ bool synq_judge(struct synq_arrival *syn)
 	bool let_in;
 
 	recall(syn);
+	find_record(syn);
+	if (!syn->record)
+		synq_record_want(syn->sn, syn->sk);
 	verdict = decide(syn);
 	synq_judge_mark(syn, syn->class);
 	if (!observes)
@@ -492,4 +508,29 @@ bool synq_judge(struct synq_arrival *syn)
 		synq_admission_begin(&syn->record->admission, syn->class,
 				     let_in && takes_place(syn));
 	return let_in;
+}
+
+/**
+ * synq_judge_forwarded() - police a SYN for another host
+ * @syn: all set but for what this sets; no socket
+ *
+ * No queue is known here, and nobody to answer for: rates are all there is.
+ *
+ * Context: softirq, rcu_read_lock()
+ * Return: true if it is to be forwarded, false if it is to be dropped
+ */
+bool synq_judge_forwarded(struct synq_arrival *syn)
+{
+	bool observes = synq_conf_observes(syn->conf, syn->listener, syn->class);
+	enum synq_verdict verdict = SYNQ_VERDICT_ADMIT;
+
+	recall(syn);
+	if (syn->class->slot != SYNQ_SLOT_LOCAL)
+		verdict = police(syn);
+	synq_judge_mark(syn, syn->class);
+	synq_refusal_note(syn->sn, &syn->history, syn->listener->port,
+			  syn->class, verdict, observes);
+	if (observes)
+		verdict = forgo(syn, verdict);
+	return carry_out(syn, verdict);
 }

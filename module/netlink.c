@@ -347,7 +347,8 @@ static int read_match(struct synq_prefix *prefix,
 		      struct synq_service_key *service, struct genl_info *info)
 {
 	return read_prefix(prefix, info) ?:
-	       synq_nl_read_service(service, info->attrs, info->extack);
+	       synq_nl_read_service(service, info->attrs, &synq_nl_match_names,
+				    info->extack);
 }
 
 static int put_match(struct synq_conf *conf, struct genl_info *info,
@@ -402,6 +403,41 @@ static int del_match(struct synq_net *sn, struct synq_conf *conf,
 int synq_nl_match_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	return edit(info, del_match);
+}
+
+static int add_forward(struct synq_net *sn, struct synq_conf *conf,
+		       struct genl_info *info)
+{
+	struct synq_service_key key;
+
+	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_SERVICE_PORT) ||
+	    GENL_REQ_ATTR_CHECK(info, SYNQ_A_SERVICE_FORWARD))
+		return -EINVAL;
+	return synq_nl_read_service(&key, info->attrs, &synq_nl_service_names,
+				    info->extack) ?:
+	       synq_forward_add(sn, conf, &key, info->extack);
+}
+
+int synq_nl_service_add_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return edit(info, add_forward);
+}
+
+static int del_forward(struct synq_net *sn, struct synq_conf *conf,
+		       struct genl_info *info)
+{
+	struct synq_service_key key;
+
+	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_SERVICE_PORT))
+		return -EINVAL;
+	return synq_nl_read_service(&key, info->attrs, &synq_nl_service_names,
+				    info->extack) ?:
+	       synq_forward_del(conf, &key, info->extack);
+}
+
+int synq_nl_service_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return edit(info, del_forward);
 }
 
 static int read_listener(struct synq_listener_edit *edit,

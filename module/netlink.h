@@ -26,12 +26,15 @@ struct synq_nl_service {
 };
 
 extern struct genl_family synq_nl_family;
+extern const struct synq_nl_service synq_nl_match_names;
+extern const struct synq_nl_service synq_nl_service_names;
 
 int synq_netlink_init(void);
 void synq_netlink_exit(void);
 int synq_nl_permitted(const struct net *net, struct netlink_ext_ack *extack);
 
 int synq_nl_read_service(struct synq_service_key *key, struct nlattr **attrs,
+			 const struct synq_nl_service *names,
 			 struct netlink_ext_ack *extack);
 int synq_nl_put_service(struct sk_buff *skb, const struct synq_service_key *key,
 			const struct synq_nl_service *names);

@@ -156,18 +156,12 @@ static int put_match_attrs(struct sk_buff *skb, const struct synq_conf *conf,
 			   const struct synq_service *service,
 			   const struct synq_lpm_node *node, bool is_v6)
 {
-	static const struct synq_nl_service names = {
-		.to = SYNQ_A_MATCH_TO,
-		.to_length = SYNQ_A_MATCH_TO_LENGTH,
-		.port = SYNQ_A_MATCH_PORT,
-		.port_last = SYNQ_A_MATCH_PORT_LAST,
-	};
-
 	return nla_put(skb, SYNQ_A_MATCH_SOURCE, is_v6 ? 16 : 4, node->key) ||
 	       nla_put_u8(skb, SYNQ_A_MATCH_LENGTH, node->len) ||
 	       nla_put_string(skb, SYNQ_A_MATCH_CLASS,
 			      conf->class[node->value - 1].name) ||
-	       (service && synq_nl_put_service(skb, &service->key, &names));
+	       (service && synq_nl_put_service(skb, &service->key,
+					       &synq_nl_match_names));
 }
 
 /* args[1]: of IPv6?  args[2]: 0, or the service plus one */
@@ -205,6 +199,33 @@ static int dump_match(struct dump *d)
 int synq_nl_match_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return dump(skb, cb, dump_match);
+}
+
+static int dump_service(struct dump *d)
+{
+	const struct synq_service_key *key;
+	void *head;
+	int err;
+
+	if (d->cb->args[0] >= d->conf->n_forwards)
+		return -ENOENT;
+	key = &d->conf->forward[d->cb->args[0]];
+	head = dump_put(d, SYNQ_CMD_SERVICE_GET);
+	if (!head)
+		return -EMSGSIZE;
+	err = dump_end(d, head,
+		       synq_nl_put_service(d->skb, key,
+					   &synq_nl_service_names) ||
+		       nla_put_flag(d->skb, SYNQ_A_SERVICE_FORWARD));
+	if (!err)
+		d->cb->args[0]++;
+	return err;
+}
+
+int synq_nl_service_get_dumpit(struct sk_buff *skb,
+			       struct netlink_callback *cb)
+{
+	return dump(skb, cb, dump_service);
 }
 
 static int dump_listener(struct dump *d)
@@ -324,6 +345,14 @@ static int put_counters(struct sk_buff *skb, const struct synq_port *port,
 	return 0;
 }
 
+/* The last one stands for what is forwarded. */
+static const struct synq_port *port_number(const struct synq_conf *conf,
+					   unsigned long n)
+{
+	return n < conf->n_listeners ? conf->listener[n].port :
+	       n == conf->n_listeners ? conf->forwarded.port : NULL;
+}
+
 /* args[0]: listener, args[1]: position of the class */
 static int dump_stats(struct dump *d)
 {
@@ -338,9 +367,9 @@ static int dump_stats(struct dump *d)
 		d->cb->args[0]++;
 		d->cb->args[1] = 0;
 	}
-	if (d->cb->args[0] >= d->conf->n_listeners)
+	port = port_number(d->conf, d->cb->args[0]);
+	if (!port)
 		return -ENOENT;
-	port = d->conf->listener[d->cb->args[0]].port;
 	class = &d->conf->class[d->conf->order[d->cb->args[1]]];
 	head = dump_put(d, SYNQ_CMD_STATS_GET);
 	if (!head)

@@ -49,6 +49,8 @@ int synq_nl_put_conf(struct sk_buff *skb, const struct synq_net *sn)
 			   conf ? synq_conf_matches(conf) : 0) ||
 	       nla_put_u32(skb, SYNQ_A_CONF_SERVICES,
 			   conf ? conf->n_services : 0) ||
+	       nla_put_u32(skb, SYNQ_A_CONF_FORWARDS,
+			   conf ? conf->n_forwards : 0) ||
 	       nla_put_u32(skb, SYNQ_A_CONF_LISTENERS,
 			   conf ? conf->n_listeners : 0) ||
 	       put_left(skb, sn) ||

@@ -178,8 +178,26 @@ static const struct nla_policy synq_refusal_get_nl_policy[SYNQ_A_REFUSAL_SOURCE 
 	[SYNQ_A_REFUSAL_SOURCE] = { .type = NLA_BINARY, },
 };
 
+/* SYNQ_CMD_SERVICE_ADD - do */
+static const struct nla_policy synq_service_add_nl_policy[SYNQ_A_SERVICE_FORWARD + 1] = {
+	[SYNQ_A_SERVICE_TO] = { .type = NLA_BINARY, },
+	[SYNQ_A_SERVICE_TO_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
+	[SYNQ_A_SERVICE_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[SYNQ_A_SERVICE_PORT_LAST] = NLA_POLICY_MIN(NLA_U16, 1),
+	[SYNQ_A_SERVICE_FORWARD] = { .type = NLA_FLAG, },
+};
+
+/* SYNQ_CMD_SERVICE_DEL - do */
+static const struct nla_policy synq_service_del_nl_policy[SYNQ_A_SERVICE_FORWARD + 1] = {
+	[SYNQ_A_SERVICE_TO] = { .type = NLA_BINARY, },
+	[SYNQ_A_SERVICE_TO_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
+	[SYNQ_A_SERVICE_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[SYNQ_A_SERVICE_PORT_LAST] = NLA_POLICY_MIN(NLA_U16, 1),
+	[SYNQ_A_SERVICE_FORWARD] = { .type = NLA_FLAG, },
+};
+
 /* Ops table for synq */
-const struct genl_split_ops synq_nl_ops[23] = {
+const struct genl_split_ops synq_nl_ops[26] = {
 	{
 		.cmd	= SYNQ_CMD_CONF_GET,
 		.doit	= synq_nl_conf_get_doit,
@@ -324,6 +342,25 @@ const struct genl_split_ops synq_nl_ops[23] = {
 		.cmd	= SYNQ_CMD_CONF_CONFIRM,
 		.doit	= synq_nl_conf_confirm_doit,
 		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_SERVICE_ADD,
+		.doit		= synq_nl_service_add_doit,
+		.policy		= synq_service_add_nl_policy,
+		.maxattr	= SYNQ_A_SERVICE_FORWARD,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= SYNQ_CMD_SERVICE_DEL,
+		.doit		= synq_nl_service_del_doit,
+		.policy		= synq_service_del_nl_policy,
+		.maxattr	= SYNQ_A_SERVICE_FORWARD,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= SYNQ_CMD_SERVICE_GET,
+		.dumpit	= synq_nl_service_get_dumpit,
+		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
 	},
 };
 

@@ -12,7 +12,7 @@
 #include <uapi/linux/synq.h>
 
 /* Ops table for synq */
-extern const struct genl_split_ops synq_nl_ops[23];
+extern const struct genl_split_ops synq_nl_ops[26];
 
 int synq_nl_conf_get_doit(struct sk_buff *skb, struct genl_info *info);
 int synq_nl_conf_begin_doit(struct sk_buff *skb, struct genl_info *info);
@@ -39,6 +39,10 @@ int synq_nl_refusal_get_dumpit(struct sk_buff *skb,
 			       struct netlink_callback *cb);
 int synq_nl_source_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int synq_nl_conf_confirm_doit(struct sk_buff *skb, struct genl_info *info);
+int synq_nl_service_add_doit(struct sk_buff *skb, struct genl_info *info);
+int synq_nl_service_del_doit(struct sk_buff *skb, struct genl_info *info);
+int synq_nl_service_get_dumpit(struct sk_buff *skb,
+			       struct netlink_callback *cb);
 
 enum {
 	SYNQ_NLGRP_CONFIG,

@@ -10,6 +10,20 @@
 #include "classify.h"
 #include "netlink.h"
 
+const struct synq_nl_service synq_nl_match_names = {
+	.to = SYNQ_A_MATCH_TO,
+	.to_length = SYNQ_A_MATCH_TO_LENGTH,
+	.port = SYNQ_A_MATCH_PORT,
+	.port_last = SYNQ_A_MATCH_PORT_LAST,
+};
+
+const struct synq_nl_service synq_nl_service_names = {
+	.to = SYNQ_A_SERVICE_TO,
+	.to_length = SYNQ_A_SERVICE_TO_LENGTH,
+	.port = SYNQ_A_SERVICE_PORT,
+	.port_last = SYNQ_A_SERVICE_PORT_LAST,
+};
+
 static int read_address(struct synq_service_key *key, const struct nlattr *to,
 			const struct nlattr *length,
 			struct netlink_ext_ack *extack)
@@ -32,19 +46,21 @@ static int read_address(struct synq_service_key *key, const struct nlattr *to,
 }
 
 /**
- * synq_nl_read_service() - the destinations of a match
+ * synq_nl_read_service() - read destinations
  * @key: filled in; all of them, if nothing is said
- * @attrs: of the message, attribute set "match"
+ * @attrs: of the message
+ * @names: which of them
  * @extack: says why not
  *
  * Context: process
  * Return: 0 or -EINVAL; it may be no service yet: synq_service_is_valid()
  */
 int synq_nl_read_service(struct synq_service_key *key, struct nlattr **attrs,
+			 const struct synq_nl_service *names,
 			 struct netlink_ext_ack *extack)
 {
-	const struct nlattr *first = attrs[SYNQ_A_MATCH_PORT];
-	const struct nlattr *last = attrs[SYNQ_A_MATCH_PORT_LAST];
+	const struct nlattr *first = attrs[names->port];
+	const struct nlattr *last = attrs[names->port_last];
 
 	*key = (struct synq_service_key){ .last = U16_MAX };
 	if (last && !first) {
@@ -56,8 +72,8 @@ int synq_nl_read_service(struct synq_service_key *key, struct nlattr **attrs,
 		key->first = nla_get_u16(first);
 		key->last = last ? nla_get_u16(last) : key->first;
 	}
-	return read_address(key, attrs[SYNQ_A_MATCH_TO],
-			    attrs[SYNQ_A_MATCH_TO_LENGTH], extack);
+	return read_address(key, attrs[names->to], attrs[names->to_length],
+			    extack);
 }
 
 /**

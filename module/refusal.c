@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What is remembered of refused SYNs, of each network namespace that has a
- * configured listener, in memory of fixed size:
+ * configured listener or forwards, in memory of fixed size:
  *
  * - a fingerprint of each (fingerprint.c), by which one that comes again is
  *   told from a first try.  A flood pushes fingerprints out, and then retries
@@ -289,7 +289,7 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct synq_conf_change *change = data;
 	struct synq_net *sn = change->sn;
-	bool wanted = change->conf && change->conf->n_listeners;
+	bool wanted = synq_conf_judges(change->conf);
 	struct synq_refusals *refusals = refusals_of(sn);
 
 	switch ((enum synq_conf_event)event) {

@@ -163,8 +163,16 @@ unsigned int synq_service_place(const struct synq_service *service,
 	return i;
 }
 
-static bool is_to(const struct synq_service_key *key,
-		  const struct synq_service_ask *ask)
+/**
+ * synq_service_is_to() - does a service have a destination?
+ * @key: the service
+ * @ask: the destination; the source is not looked at
+ *
+ * Context: any
+ * Return: true if so
+ */
+bool synq_service_is_to(const struct synq_service_key *key,
+			const struct synq_service_ask *ask)
 {
 	if (ask->port < key->first || ask->port > key->last)
 		return false;
@@ -195,7 +203,7 @@ u16 synq_service_lookup(const struct synq_service *service, unsigned int n,
 	u16 value;
 
 	for (i = 0; i < n; i++) {
-		if (!is_to(&service[i].key, ask))
+		if (!synq_service_is_to(&service[i].key, ask))
 			continue;
 		value = synq_lpm_lookup(&service[i].lpm[ask->is_v6],
 					ask->source, len);

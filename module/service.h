@@ -63,6 +63,8 @@ bool synq_service_crosses(const struct synq_service_key *a,
 unsigned int synq_service_place(const struct synq_service *service,
 				unsigned int n,
 				const struct synq_service_key *key);
+bool synq_service_is_to(const struct synq_service_key *key,
+			const struct synq_service_ask *ask);
 u16 synq_service_lookup(const struct synq_service *service, unsigned int n,
 			const struct synq_service_ask *ask, u8 *len,
 			unsigned int *which);

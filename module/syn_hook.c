@@ -58,8 +58,17 @@
  * connection, which class it has and whether its bucket is empty, and nothing else.  The
  * verdict is what it would be anyway, since nothing goes before a rate.
  *
+ * DOC: forwarded SYNs
+ *
+ * A SYN for another host is judged in FORWARD, by its rates only, if its
+ * destination is one of those named (conf->forward), after the firewall and
+ * after the destination was rewritten.  PREROUTING has not judged it: it is not for
+ * an address of this host, unless it was rewritten there although a socket listens.
+ * No socket tells a SYN that is sent again from a first one: each is charged.
+ * Fragments that nobody has put together pass.
+ *
  * The hooks are registered per network namespace and only while it has a
- * configured listener.  The only file that knows netfilter's hooks.
+ * configured listener, or such destinations.  The only file that knows netfilter's hooks.
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
@@ -67,6 +76,7 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
 #include <linux/netfilter_ipv6.h>
+#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <net/ip.h>
@@ -332,6 +342,40 @@ static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled,
 	return judge(arrival);
 }
 
+static bool is_forwarded(const struct synq_conf *conf,
+			 const struct synq_client *client)
+{
+	const struct synq_service_ask ask = {
+		.to = client->daddr,
+		.port = ntohs(client->dport),
+		.is_v6 = client->is_v6,
+	};
+	unsigned int i;
+
+	for (i = 0; i < conf->n_forwards; i++)
+		if (synq_service_is_to(&conf->forward[i], &ask))
+			return true;
+	return false;
+}
+
+/* For another host: where it goes is known, and the firewall has let it pass. */
+static unsigned int forward(struct synq_arrival *arrival, bool is_fragment)
+{
+	const struct tcphdr *th;
+	struct tcphdr buf;
+
+	th = skb_header_pointer(arrival->skb, arrival->seg.thoff, sizeof(buf),
+				&buf);
+	if (!th || !is_syn(th) || is_malformed(arrival, th, is_fragment))
+		return NF_ACCEPT;
+	fill_in(arrival, th);
+	if (!is_forwarded(arrival->conf, &arrival->seg.client))
+		return NF_ACCEPT;
+	arrival->class = class_of(arrival, &arrival->seg);
+	arrival->listener = &arrival->conf->forwarded;
+	return synq_judge_forwarded(arrival) ? NF_ACCEPT : NF_DROP;
+}
+
 /*
  * What comes in through a VRF passes twice; the second time skb->dev is the
  * VRF itself, which the socket lookups want.
@@ -396,6 +440,8 @@ static unsigned int arrive4(struct synq_net *sn, const struct synq_conf *conf,
 		arrival.seg.sdif = inet_sdif(skb);
 	if (hook == NF_INET_LOCAL_IN)
 		return local_in(&arrival, is_reassembled4(sn->net, skb), false);
+	if (hook == NF_INET_FORWARD)
+		return forward(&arrival, false);
 	return prerouting(&arrival, false);
 }
 
@@ -438,6 +484,8 @@ static unsigned int arrive6(struct synq_net *sn, const struct synq_conf *conf,
 		arrival.seg.sdif = inet6_sdif(skb);
 	if (hook == NF_INET_LOCAL_IN)
 		return local_in(&arrival, false, is_fragment);
+	if (hook == NF_INET_FORWARD)
+		return forward(&arrival, is_fragment);
 	return prerouting(&arrival, is_fragment);
 }
 
@@ -461,7 +509,7 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 		       flags & IP6_FH_F_FRAG);
 }
 
-static const struct nf_hook_ops hooks[] = {
+static const struct nf_hook_ops local_hooks[] = {
 	{
 		.hook		= hook4,
 		.pf		= NFPROTO_IPV4,
@@ -488,61 +536,92 @@ static const struct nf_hook_ops hooks[] = {
 	},
 };
 
+static const struct nf_hook_ops forward_hooks[] = {
+	{
+		.hook		= hook4,
+		.pf		= NFPROTO_IPV4,
+		.hooknum	= NF_INET_FORWARD,
+		.priority	= NF_IP_PRI_FILTER + 10,
+	},
+	{
+		.hook		= hook6,
+		.pf		= NFPROTO_IPV6,
+		.hooknum	= NF_INET_FORWARD,
+		.priority	= NF_IP6_PRI_FILTER + 10,
+	},
+};
+
 /**
- * struct synq_hooks - the hooks of a network namespace
+ * struct synq_hooks - hooks of a network namespace
  * @rcu: freed after a grace period: who lists hooks reads them under RCU
+ * @n: number of @ops
  * @ops: each with that namespace's state, which need not be looked up for a packet
  */
 struct synq_hooks {
 	struct rcu_head rcu;
-	struct nf_hook_ops ops[ARRAY_SIZE(hooks)];
+	unsigned int n;
+	struct nf_hook_ops ops[];
 };
 
-static int register_hooks(struct synq_net *sn)
+static int hook_up(struct synq_net *sn, struct synq_hooks **hooks, bool wanted,
+		   const struct nf_hook_ops *ops, unsigned int n)
 {
-	struct synq_hooks *own = kmalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
+	struct synq_hooks *own;
 	unsigned int i;
 	int err;
 
+	if (!wanted || *hooks)
+		return 0;
+	own = kmalloc(struct_size(own, ops, n), GFP_KERNEL_ACCOUNT);
 	if (!own)
 		return -ENOMEM;
-	memcpy(own->ops, hooks, sizeof(hooks));
-	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+	own->n = n;
+	memcpy(own->ops, ops, n * sizeof(*ops));
+	for (i = 0; i < n; i++)
 		own->ops[i].priv = sn;
-	err = nf_register_net_hooks(sn->net, own->ops, ARRAY_SIZE(hooks));
+	err = nf_register_net_hooks(sn->net, own->ops, n);
 	if (err)
 		kfree_rcu(own, rcu);
 	else
-		sn->hooks = own;
+		*hooks = own;
 	return err;
 }
 
-static void unregister_hooks(struct synq_net *sn)
+static void unhook(struct synq_net *sn, struct synq_hooks **hooks, bool wanted)
 {
-	nf_unregister_net_hooks(sn->net, sn->hooks->ops, ARRAY_SIZE(hooks));
-	kfree_rcu(sn->hooks, rcu);
-	sn->hooks = NULL;
+	if (wanted || !*hooks)
+		return;
+	nf_unregister_net_hooks(sn->net, (*hooks)->ops, (*hooks)->n);
+	kfree_rcu(*hooks, rcu);
+	*hooks = NULL;
 }
 
 static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct synq_conf_change *change = data;
+	const struct synq_conf *conf = change->conf;
 	struct synq_net *sn = change->sn;
-	bool wanted = change->conf && change->conf->n_listeners;
+	bool locally = conf && conf->n_listeners;
+	bool elsewhere = conf && conf->n_forwards;
+	bool had;
 	int err;
 
 	lockdep_assert_held(&sn->lock);
 	switch ((enum synq_conf_event)event) {
 	case SYNQ_CONF_PREPARE:
-		if (!wanted || sn->hooks)
-			break;
-		err = register_hooks(sn);
-		if (err)
+		had = sn->hooks[0];
+		err = hook_up(sn, &sn->hooks[0], locally, local_hooks,
+			      ARRAY_SIZE(local_hooks)) ?:
+		      hook_up(sn, &sn->hooks[1], elsewhere, forward_hooks,
+			      ARRAY_SIZE(forward_hooks));
+		if (err) {
+			unhook(sn, &sn->hooks[0], had);
 			return notifier_from_errno(err);
+		}
 		break;
 	case SYNQ_CONF_PUBLISHED:
-		if (!wanted && sn->hooks)
-			unregister_hooks(sn);
+		unhook(sn, &sn->hooks[0], locally);
+		unhook(sn, &sn->hooks[1], elsewhere);
 		break;
 	case SYNQ_CONF_SWITCHED:
 		break;

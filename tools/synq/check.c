@@ -286,6 +286,12 @@ static void note_ports(const struct conf *conf)
 			judged |= port >= service->first &&
 				  port <= service->last;
 		}
+		for (j = 0; j < SYNQ_FORWARDS_MAX; j++) {
+			const struct service *other = &conf->forward[j].service;
+
+			judged |= other->first <= service->last &&
+				  other->last >= service->first;
+		}
 		if (conf->scope[i].matches && !judged)
 			remark("matches%s have no effect: no listener has such a port",
 			       service_text(service, text));
@@ -302,7 +308,7 @@ void conf_notes(const struct conf *conf)
 	unsigned int number = conf_sorted_classes(conf, class);
 	const struct class_spec *last;
 
-	if (!conf->listeners)
+	if (!conf->listeners && !conf->forwards)
 		remark("no listener is configured, so no SYN is judged");
 	else
 		note_ports(conf);

@@ -404,6 +404,47 @@ static int edit_listener(struct conf *conf, const struct edit *edit)
 	return DONE;
 }
 
+static struct forward *find_forward(struct conf *conf,
+				    const struct service *service)
+{
+	unsigned int i;
+
+	for (i = 0; i < SYNQ_FORWARDS_MAX; i++) {
+		if (!destination_order(&conf->forward[i].service, service))
+			return &conf->forward[i];
+	}
+	return NULL;
+}
+
+static int edit_service(struct conf *conf, const struct edit *edit)
+{
+	struct forward *forward = find_forward(conf, &edit->service);
+	const struct service none = { 0 };
+	char text[SERVICE_TEXT];
+
+	service_text(&edit->service, text);
+	if (edit->verb == VERB_DEL) {
+		if (!forward)
+			return refuse(&edit->origin, text + 1,
+				      "no such service");
+		memset(forward, 0, sizeof(*forward));
+		conf->forwards--;
+		return DONE;
+	}
+	if (forward)
+		return refuse(&edit->origin, text + 1,
+			      "there is such a service already");
+	forward = find_forward(conf, &none);
+	if (!forward)
+		return refuse(&edit->origin, text + 1,
+			      "one service too many, %u is the limit",
+			      SYNQ_FORWARDS_MAX);
+	forward->service = edit->service;
+	forward->line = edit->origin.line;
+	conf->forwards++;
+	return DONE;
+}
+
 static int edit_mark(struct conf *conf, const struct edit *edit)
 {
 	char text[EDIT_TEXT];
@@ -436,6 +477,8 @@ int conf_edit(struct conf *conf, const struct edit *edit)
 		return edit_match(conf, edit);
 	case OBJECT_LISTENER:
 		return edit_listener(conf, edit);
+	case OBJECT_SERVICE:
+		return edit_service(conf, edit);
 	case OBJECT_MARK:
 		return edit_mark(conf, edit);
 	case OBJECT_SET:
@@ -534,6 +577,17 @@ int destination_order(const struct service *a, const struct service *b)
 	return order ? order : (int)a->last - (int)b->last;
 }
 
+/* Free places come last. */
+static int forward_order(const void *a, const void *b)
+{
+	const struct service *one = &((const struct forward *)a)->service;
+	const struct service *two = &((const struct forward *)b)->service;
+
+	if (!one->first || !two->first)
+		return !one->first - !two->first;
+	return destination_order(one, two);
+}
+
 /* Free slots come last. */
 static int scope_order(const void *a, const void *b)
 {
@@ -561,12 +615,14 @@ static void sort_scopes(struct conf *conf)
 }
 
 /**
- * conf_sort() - bring matches and listeners into the order of "save"
+ * conf_sort() - bring matches, listeners and services into the order of "save"
  * @conf: the configuration
  */
 void conf_sort(struct conf *conf)
 {
 	sort_scopes(conf);
+	qsort(conf->forward, SYNQ_FORWARDS_MAX, sizeof(*conf->forward),
+	      forward_order);
 	table_sort(&conf->matches);
 	qsort(conf->listener, SYNQ_LISTENERS_MAX, sizeof(*conf->listener),
 	      listener_order);

@@ -52,6 +52,16 @@ struct listener {
 	__u32 sockets;
 };
 
+/**
+ * struct forward - destinations on other hosts for which SYNs are policed
+ * @service: the destinations; no port: the place is free
+ * @line: where it was written, or 0
+ */
+struct forward {
+	struct service service;
+	unsigned int line;
+};
+
 /* All destinations have the first slot, which is always in use. */
 #define SERVICE_ALL	0
 #define SERVICES	(SYNQ_SERVICES_MAX + 1)
@@ -83,6 +93,8 @@ struct scope {
  * @served: classes that the kernel named, the built-in ones included
  * @listener: listeners; a free place has no port
  * @listeners: how many there are
+ * @forward: services of other hosts; a free place has no port
+ * @forwards: how many there are
  * @scope: destinations of matches, unless @light
  * @matches: matches, unless @light
  * @light: the matches were not fetched, only counted in the classes
@@ -99,6 +111,8 @@ struct conf {
 	unsigned int served;
 	struct listener listener[SYNQ_LISTENERS_MAX];
 	unsigned int listeners;
+	struct forward forward[SYNQ_FORWARDS_MAX];
+	unsigned int forwards;
 	struct scope scope[SERVICES];
 	struct table matches;
 	bool light;

@@ -193,6 +193,9 @@ static int parse_verb(struct words *words, struct edit *edit)
 	words_next(words);
 	for (i = 0; i < VERB_NUMBER; i++) {
 		if (!strcmp(word, verb_names[i])) {
+			if (edit->object == OBJECT_SERVICE && i == VERB_SET)
+				return refuse(&edit->origin, word,
+					      "a service has nothing to set (add, del)");
 			edit->verb = i;
 			return DONE;
 		}
@@ -216,13 +219,9 @@ int edit_parse(struct words *words, struct edit *edit)
 
 	memset(edit, 0, sizeof(*edit));
 	edit->origin = words->origin;
-	if (!edit_parse_object(word, &edit->object)) {
-		if (!strcmp(word, "service"))
-			return refuse(&edit->origin, word,
-				      "not supported yet");
+	if (!edit_parse_object(word, &edit->object))
 		return refuse(&edit->origin, word,
-			      "not a line of a configuration (class, match, listener, mark, set)");
-	}
+			      "not a line of a configuration (class, match, listener, service, mark, set)");
 	if (parse_verb(words, edit))
 		return REFUSED;
 	if (grammar[edit->object].verbs[edit->verb].name &&
@@ -262,6 +261,8 @@ const char *edit_value(const struct edit *edit, char *text)
 	case OBJECT_LISTENER:
 		snprintf(text, EDIT_TEXT, "port %u", edit->listener.port);
 		break;
+	case OBJECT_SERVICE:
+		return service_text(&edit->service, text) + 1;
 	case OBJECT_MARK:
 		snprintf(text, EDIT_TEXT, "mask 0x%08x", edit->mask);
 		break;

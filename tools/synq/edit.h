@@ -12,6 +12,7 @@ enum object {
 	OBJECT_CLASS,
 	OBJECT_MATCH,
 	OBJECT_LISTENER,
+	OBJECT_SERVICE,
 	OBJECT_MARK,
 	OBJECT_SET,
 };
@@ -51,6 +52,7 @@ enum verb {
 #define GIVEN_COOKIES		0x400000
 #define GIVEN_APP_COOKIES	0x800000
 #define GIVEN_TO		0x1000000
+#define GIVEN_FORWARD		0x2000000
 
 /* What says which match or listener is meant, and not what it shall be. */
 #define GIVEN_KEY	(GIVEN_SOURCE | GIVEN_TO | GIVEN_PORT)
@@ -130,7 +132,7 @@ struct listener_spec {
  * @given: GIVEN_* of the options that were written
  * @class: OBJECT_CLASS: the class; OBJECT_MATCH: only the name is used
  * @source: OBJECT_MATCH
- * @service: OBJECT_MATCH: where @source has the class
+ * @service: OBJECT_MATCH: where @source has the class; OBJECT_SERVICE
  * @sources: OBJECT_MATCH: a file of prefixes instead of @source, or NULL
  * @from: line of the configuration that named the file of @origin; 0: it is that
  * @listener: OBJECT_LISTENER

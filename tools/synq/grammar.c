@@ -239,6 +239,12 @@ static int parse_port(struct edit *edit, const char *text)
 			   &edit->listener.port);
 }
 
+static int parse_forward(struct edit *edit, const char *text)
+{
+	return text ? refuse(&edit->origin, text, "too much for forward") :
+		      DONE;
+}
+
 static int parse_order(struct edit *edit, const char *text)
 {
 	unsigned int i;
@@ -356,6 +362,13 @@ static const struct option listener_options[] = {
 	{ }
 };
 
+static const struct option service_options[] = {
+	{ "to", GIVEN_TO, "PREFIX", parse_to },
+	{ "port", GIVEN_PORT, "N or N-M", parse_ports },
+	{ "forward", GIVEN_FORWARD, NULL, parse_forward },
+	{ }
+};
+
 static const struct option mark_options[] = {
 	{ "mask", GIVEN_MASK, "M", parse_mask },
 	{ }
@@ -373,6 +386,7 @@ static const struct option set_options[] = {
 			 GIVEN_SOURCE_BURST | GIVEN_SOURCE_LEN |	\
 			 GIVEN_EXCESS | GIVEN_COOKIES | GIVEN_ENFORCE)
 #define MATCH_GIVEN	(GIVEN_KEY | GIVEN_CLASS)
+#define SERVICE_GIVEN	(GIVEN_TO | GIVEN_PORT | GIVEN_FORWARD)
 #define LISTENER_GIVEN	(GIVEN_PORT | GIVEN_ORDER | GIVEN_APP_ORDER |	\
 			 GIVEN_ENFORCE | GIVEN_SYNACK_RETRIES |		\
 			 GIVEN_COOKIES | GIVEN_APP_COOKIES)
@@ -392,6 +406,11 @@ const struct grammar grammar[OBJECTS] = {
 		{ LISTENER_GIVEN, GIVEN_PORT },
 		{ LISTENER_GIVEN, GIVEN_PORT },
 		{ GIVEN_PORT, GIVEN_PORT },
+	} },
+	[OBJECT_SERVICE] = { "service", service_options, {
+		{ SERVICE_GIVEN, GIVEN_PORT | GIVEN_FORWARD },
+		{ 0, 0 },
+		{ SERVICE_GIVEN, GIVEN_PORT },
 	} },
 	[OBJECT_MARK] = { "mark", mark_options, {
 		{ GIVEN_MASK, GIVEN_MASK },

@@ -190,6 +190,21 @@ static void take_listener(struct nlattr **attr, void *arg)
 	listener->sockets = attr_u32(attr, SYNQ_A_LISTENER_SOCKETS);
 }
 
+static void take_service(struct nlattr **attr, void *arg)
+{
+	struct conf *conf = arg;
+	struct service *service;
+
+	if (conf->forwards == SYNQ_FORWARDS_MAX ||
+	    !attr[SYNQ_A_SERVICE_FORWARD])
+		return;
+	service = &conf->forward[conf->forwards++].service;
+	attr_prefix(attr, SYNQ_A_SERVICE_TO, SYNQ_A_SERVICE_TO_LENGTH,
+		    &service->to);
+	service->first = attr_u16(attr, SYNQ_A_SERVICE_PORT);
+	service->last = attr_u16(attr, SYNQ_A_SERVICE_PORT_LAST);
+}
+
 static int fetch(struct nl *nl, struct conf *conf, bool light, bool *changed)
 {
 	__u32 generation;
@@ -205,6 +220,9 @@ static int fetch(struct nl *nl, struct conf *conf, bool light, bool *changed)
 	if (!error)
 		error = nl_dump(nl, SYNQ_CMD_LISTENER_GET, SYNQ_A_LISTENER_MAX,
 				take_listener, conf, changed);
+	if (!error)
+		error = nl_dump(nl, SYNQ_CMD_SERVICE_GET, SYNQ_A_SERVICE_MAX,
+				take_service, conf, changed);
 	if (!error && !light)
 		error = nl_dump(nl, SYNQ_CMD_MATCH_GET, SYNQ_A_MATCH_MAX,
 				take_match, conf, changed);

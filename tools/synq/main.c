@@ -21,17 +21,17 @@ static const char help[] =
 "  apply [--check [--print] | --confirm TIME] FILE    replace the configuration,\n"
 "      or only check FILE, or go back unless \"confirm\" comes in time; - is stdin\n"
 "  diff FILE, save                    what apply would change; the configuration\n"
-"  class|match|listener|mark|set show [-j] [NAME...]\n"
+"  class|match|listener|service|mark|set show [-j] [NAME...]\n"
 "  class add|set NAME OPTION...       class del NAME\n"
 "      priority 0..15  default  mark N  weight 1..1000  reserve N%  cap N%\n"
 "      max-wait TIME|none  min-share N%  rate N/second  burst N\n"
 "      source-rate N/second  source-burst N  source-len V4,V6\n"
 "      excess drop|pass|reset|cookie  cookies auto|always|never  enforce on|off\n"
-"  match add|set|del source PREFIX|source-file FILE [to PREFIX] [port N[-M]]\n"
-"      class NAME, but for del\n"
+"  match add|set|del source PREFIX|source-file F [to PREFIX] [port N[-M]] class C\n"
 "  listener add|set port N OPTION...            listener del port N\n"
 "      order strict|weighted|fifo  app-order on|off  enforce on|off\n"
 "      synack-retries 1..127  cookies auto|always|never  app-cookies on|off\n"
+"  service add|del [to PREFIX] port N[-M] forward\n"
 "  mark mask M       mark del         set enforce on|off\n"
 "  classify [-j] ADDRESS [to ADDRESS] [port N] [mark M]   a client's class\n"
 "  why [-j] ADDRESS [to ADDRESS] [port N]    and why it was refused lately\n"
@@ -39,7 +39,7 @@ static const char help[] =
 "  off, on                            leave all to the stock kernel; resume\n"
 "  flush, monitor [-j]                remove the configuration; say its changes\n"
 "  export nft [FILE]                  marks of the classes, for rulesets of nft\n"
-"FILE has commands of class, match, listener, mark and set; # begins a comment.\n"
+"FILE has commands of class, match, listener, service, mark and set; # a comment.\n"
 "Exit status: 0 done, 1 refused, 2 no kernel module, 3 differences; see synq(8).\n";
 
 static int command_help(struct words *words, unsigned int flags)
@@ -80,7 +80,6 @@ static const struct command commands[] = {
 	{ "monitor", command_monitor, FLAG_JSON },
 	{ "export", command_export, 0 },
 	{ "help", command_help, 0 },
-	{ .name = "service" },
 	{ .name = "top" },
 	{ .name = "doctor" },
 	{ }

@@ -3,9 +3,9 @@
  * A configuration as text: the canonical lines, and how two of them differ.
  *
  * Canonical: set, mark, classes by priority, matches (by destination, those of
- * all first; then IPv4 first, by address), listeners by port; only options that
- * were given and that say something.  What is printed here, the parser reads
- * back to the same lines.
+ * all first; then IPv4 first, by address), listeners by port, services; only
+ * options that were given and that say something.  What is printed here, the
+ * parser reads back to the same lines.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -120,6 +120,22 @@ const char *listener_line(const struct listener_spec *spec, char *text)
 }
 
 /**
+ * service_line() - the line that adds a service
+ * @service: the service, of other hosts
+ * @text: room for LINE_ROOM bytes
+ *
+ * Return: @text.
+ */
+const char *service_line(const struct service *service, char *text)
+{
+	char destination[SERVICE_TEXT];
+
+	snprintf(text, LINE_ROOM, "service add%s forward",
+		 service_text(service, destination));
+	return text;
+}
+
+/**
  * mark_line() - the line that sets the mark mask
  * @conf: the configuration, which has one
  * @text: room for LINE_ROOM bytes
@@ -168,6 +184,8 @@ void conf_print(struct conf *conf)
 		puts(match_line(conf, &conf->matches.match[i], text));
 	for (i = 0; i < conf->listeners; i++)
 		puts(listener_line(&conf->listener[i].spec, text));
+	for (i = 0; i < conf->forwards; i++)
+		puts(service_line(&conf->forward[i].service, text));
 }
 
 /* Two lines of the same place, either of them empty; true if they differ. */
@@ -300,6 +318,30 @@ static bool diff_listeners(const struct conf *old, const struct conf *new)
 	return different;
 }
 
+static bool diff_services(const struct conf *old, const struct conf *new)
+{
+	bool different = false;
+	unsigned int i = 0, j = 0;
+
+	while (i < old->forwards || j < new->forwards) {
+		char before[LINE_ROOM] = "";
+		char after[LINE_ROOM] = "";
+		int order = 0;
+		int in;
+
+		if (i < old->forwards && j < new->forwards)
+			order = destination_order(&old->forward[i].service,
+						  &new->forward[j].service);
+		in = next_in(i < old->forwards, j < new->forwards, order);
+		if (in & IN_OLD)
+			service_line(&old->forward[i++].service, before);
+		if (in & IN_NEW)
+			service_line(&new->forward[j++].service, after);
+		different |= differ(before, after);
+	}
+	return different;
+}
+
 /**
  * conf_diff() - print the lines that would go and come
  * @old: a configuration; it is sorted
@@ -318,5 +360,6 @@ bool conf_diff(struct conf *old, struct conf *new)
 	different |= diff_classes(old, new);
 	different |= diff_matches(old, new);
 	different |= diff_listeners(old, new);
+	different |= diff_services(old, new);
 	return different;
 }

@@ -15,6 +15,7 @@ const char *class_line(const struct class_spec *spec, char *text);
 const char *match_line(const struct conf *conf, const struct match *match,
 		       char *text);
 const char *listener_line(const struct listener_spec *spec, char *text);
+const char *service_line(const struct service *service, char *text);
 const char *mark_line(const struct conf *conf, char *text);
 const char *set_line(const struct conf *conf, char *text);
 void conf_print(struct conf *conf);

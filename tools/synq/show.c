@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands that print what is configured: class, match, listener, mark and set
- * show.
+ * Commands that print what is configured: class, match, listener, service, mark and
+ * set show.
  *
  * Each table has a twin in JSON, whose keys are the names of the specification
  * with _ for -; what the kernel leaves out, JSON leaves out, too.
@@ -332,23 +332,26 @@ static void print_destination(const struct service *service, int width)
 	       ports_text(service, ports));
 }
 
-/* The width of the column; 0: no match has a destination. */
-static int destination_width(const struct conf *conf)
+/* The width of the column, if it was @width so far. */
+static int to_width(const struct service *service, int width)
 {
 	char text[PREFIX_TEXT];
+	int length = 2;
+
+	if (service->to.family)
+		length = strlen(prefix_text(&service->to, text));
+	return length > width ? length : width;
+}
+
+/* 0: no match has a destination. */
+static int destination_width(const struct conf *conf)
+{
 	int width = 0;
 	unsigned int i;
 
 	for (i = SERVICE_ALL + 1; i < SERVICES; i++) {
-		const struct prefix *to = &conf->scope[i].service.to;
-		int length = 2;
-
-		if (!conf->scope[i].matches)
-			continue;
-		if (to->family)
-			length = strlen(prefix_text(to, text));
-		if (length > width)
-			width = length;
+		if (conf->scope[i].matches)
+			width = to_width(&conf->scope[i].service, width);
 	}
 	return width;
 }
@@ -512,6 +515,35 @@ static int show_listeners(struct words *words, unsigned int flags,
 	return DONE;
 }
 
+static int show_services(struct words *words, unsigned int flags,
+			 struct conf *conf)
+{
+	unsigned int i;
+	int width = 2;
+
+	conf_sort(conf);
+	if (flags & FLAG_JSON) {
+		json_array_begin();
+		for (i = 0; i < conf->forwards; i++) {
+			json_t *json = json_object();
+
+			service_json(json, "", &conf->forward[i].service);
+			json_object_set_new(json, "forward", json_true());
+			json_array_put(json);
+		}
+		json_array_end();
+		return DONE;
+	}
+	for (i = 0; i < conf->forwards; i++)
+		width = to_width(&conf->forward[i].service, width);
+	printf("%-*s  %-11s  KIND\n", width, "TO", "PORT");
+	for (i = 0; i < conf->forwards; i++) {
+		print_destination(&conf->forward[i].service, width);
+		puts("forward");
+	}
+	return DONE;
+}
+
 static int show_mark(struct words *words, unsigned int flags,
 		     struct conf *conf)
 {
@@ -537,8 +569,8 @@ static int show_set(struct words *words, unsigned int flags, struct conf *conf)
 }
 
 /**
- * command_show() - print the classes, matches, listeners, the mark mask or what
- * concerns all
+ * command_show() - print the classes, matches, listeners, services, the mark mask or
+ * what concerns all
  * @words: NAME...: those that are to be printed; none: all
  * @flags: FLAG_JSON
  * @object: what is to be printed
@@ -551,6 +583,8 @@ int command_show(struct words *words, unsigned int flags, enum object object)
 	struct conf conf;
 	int error;
 
+	if (object == OBJECT_SERVICE && edit_refuse_end(words, "service show"))
+		return REFUSED;
 	if (object == OBJECT_MARK && edit_refuse_end(words, "mark show"))
 		return REFUSED;
 	if (object == OBJECT_SET && edit_refuse_end(words, "set show"))
@@ -569,6 +603,9 @@ int command_show(struct words *words, unsigned int flags, enum object object)
 			break;
 		case OBJECT_LISTENER:
 			error = show_listeners(words, flags, &conf);
+			break;
+		case OBJECT_SERVICE:
+			error = show_services(words, flags, &conf);
 			break;
 		case OBJECT_MARK:
 			error = show_mark(words, flags, &conf);

@@ -83,6 +83,10 @@ static const struct counter {
 #define FIRST_TRIES	11
 #define RETRIES		12
 
+/* Not the number of a port: of what is forwarded, and all listeners together. */
+#define PORT_FORWARD	0
+#define PORT_ALL	65536
+
 /* Of the network namespace. */
 static const struct counter net_counters[] = {
 	{ SYNQ_A_CONF_FRAGMENTS, "fragments", "fragments not judged" },
@@ -98,7 +102,7 @@ static const struct counter net_counters[] = {
 
 /**
  * struct row - a pair of listener and class
- * @port: local port; 0: all listeners together
+ * @port: local port, PORT_FORWARD or PORT_ALL
  * @class: name of the class
  * @value: of each counter
  */
@@ -273,7 +277,7 @@ static struct row *find_total(struct stats *stats, unsigned int from,
 	return NULL;
 }
 
-/* Rows of port 0 behind the others, where a class has several listeners. */
+/* Rows of PORT_ALL behind the others, where a class has several listeners. */
 static void add_totals(struct stats *stats)
 {
 	unsigned int rows = stats->rows;
@@ -286,6 +290,7 @@ static void add_totals(struct stats *stats)
 		total = find_total(stats, rows, stats->row[i].class);
 		if (!total) {
 			total = new_row(stats);
+			total->port = PORT_ALL;
 			memcpy(total->class, stats->row[i].class,
 			       sizeof(total->class));
 		}
@@ -325,7 +330,11 @@ static void print_table(const struct stats *stats, unsigned int from,
 	}
 	columns_row(columns);
 	for (row = stats->row; row < stats->row + stats->rows; row++) {
-		columns_cell(columns, row->port ? "%u" : "all", row->port);
+		if (row->port == PORT_ALL || row->port == PORT_FORWARD)
+			columns_cell(columns, "%s",
+				     row->port ? "all" : "forward");
+		else
+			columns_cell(columns, "%u", row->port);
 		columns_cell(columns, "%s", row->class);
 		for (i = from; i < to; i++) {
 			if (show[i])

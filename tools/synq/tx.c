@@ -127,6 +127,21 @@ static void put_listener(struct nlmsghdr *nlh, const struct listener_spec *spec)
 		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_ENFORCE, !spec->observe);
 }
 
+static void put_service(struct nlmsghdr *nlh, const struct edit *edit)
+{
+	const struct service *service = &edit->service;
+
+	if (service->to.family) {
+		mnl_attr_put(nlh, SYNQ_A_SERVICE_TO,
+			     prefix_bytes(&service->to), service->to.address);
+		mnl_attr_put_u8(nlh, SYNQ_A_SERVICE_TO_LENGTH,
+				service->to.length);
+	}
+	mnl_attr_put_u16(nlh, SYNQ_A_SERVICE_PORT, service->first);
+	mnl_attr_put_u16(nlh, SYNQ_A_SERVICE_PORT_LAST, service->last);
+	mnl_attr_put(nlh, SYNQ_A_SERVICE_FORWARD, 0, NULL);
+}
+
 static void put_match(struct nlmsghdr *nlh, const struct edit *edit)
 {
 	const struct service *service = &edit->service;
@@ -161,7 +176,14 @@ static __u8 command_for(const struct edit *edit)
 		SYNQ_CMD_LISTENER_DEL,
 	};
 
+	static const __u8 service[] = {
+		[VERB_ADD] = SYNQ_CMD_SERVICE_ADD,
+		[VERB_DEL] = SYNQ_CMD_SERVICE_DEL,
+	};
+
 	switch (edit->object) {
+	case OBJECT_SERVICE:
+		return service[edit->verb];
 	case OBJECT_CLASS:
 		return class[edit->verb];
 	case OBJECT_MATCH:
@@ -198,6 +220,9 @@ int tx_edit(struct tx *tx, const struct edit *edit)
 		break;
 	case OBJECT_LISTENER:
 		put_listener(nlh, &edit->listener);
+		break;
+	case OBJECT_SERVICE:
+		put_service(nlh, edit);
 		break;
 	case OBJECT_MARK:
 		mnl_attr_put_u32(nlh, SYNQ_A_CONF_MARK_MASK,

@@ -49,6 +49,13 @@ static void plan_listener(const struct plan *plan, __u32 i, struct edit *edit)
 	edit->origin.line = plan->conf->listener[i].line;
 }
 
+static void plan_service(const struct plan *plan, __u32 i, struct edit *edit)
+{
+	edit->object = OBJECT_SERVICE;
+	edit->service = plan->conf->forward[i].service;
+	edit->origin.line = plan->conf->forward[i].line;
+}
+
 static void plan_mark(const struct plan *plan, struct edit *edit)
 {
 	edit->object = OBJECT_MARK;
@@ -91,6 +98,11 @@ static bool plan_edit(const struct plan *plan, __u32 i, struct edit *edit)
 	i -= conf->matches.number;
 	if (i < conf->listeners) {
 		plan_listener(plan, i, edit);
+		return true;
+	}
+	i -= conf->listeners;
+	if (i < conf->forwards) {
+		plan_service(plan, i, edit);
 		return true;
 	}
 	return false;

@@ -240,9 +240,12 @@ static void print_table(struct conf *conf, const struct refusals *refusals)
 	       "TRY", "VERDICT");
 	for (i = 0; i < refusals->number; i++) {
 		const struct refusal *refusal = &refusals->refusal[i];
+		char port[8] = "fwd";
 
-		printf("%8s  %5u  %-*s  %-5s  %s%s\n",
-		       age_text(refusal->age, age), refusal->port, width,
+		if (refusal->port)
+			snprintf(port, sizeof(port), "%u", refusal->port);
+		printf("%8s  %5s  %-*s  %-5s  %s%s\n",
+		       age_text(refusal->age, age), port, width,
 		       refusal->class, refusal->retry ? "again" : "first",
 		       refusal->observe ? "would be " : "",
 		       reason_text(conf, refusal, reason));

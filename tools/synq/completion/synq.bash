@@ -33,7 +33,8 @@ _synq_option() {
 	match/source | class/add) ;;
 	listener/order) echo 'strict weighted fifo' ;;
 	listener/port) [ "$verb" = add ] || _synq_ports ;;
-	mark/mask) ;;
+	mark/mask | service/to | service/port) ;;
+	service/*) echo to port forward ;;
 	class/*) [ "$verb" = del ] || echo "$_synq_class_options" ;;
 	match/source-file | match/to) ;;
 	match/port) _synq_ports ;;
@@ -52,12 +53,13 @@ _synq_words() {
 	case $command/$verb in
 	class/show | match/show) echo '-j'; _synq_classes ;;
 	listener/show) echo '-j'; _synq_ports ;;
-	mark/show | set/show) echo '-j' ;;
+	mark/show | set/show | service/show) echo '-j' ;;
 	class/ | match/ | listener/) echo 'add set del show' ;;
+	service/) echo 'add del show' ;;
 	set/) echo 'enforce show' ;;
 	set/*) [ "$last" != enforce ] || echo 'on off' ;;
 	mark/) echo 'mask add set del show' ;;
-	class/* | match/* | listener/* | mark/*)
+	class/* | match/* | listener/* | service/* | mark/*)
 		_synq_option "$command" "$verb" "$last" ;;
 	stats/*)
 		case $last in
@@ -90,7 +92,7 @@ _synq() {
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'apply diff save class match
-			listener mark set classify why stats export confirm
+			listener service mark set classify why stats export confirm
 			monitor on off flush help' \
 			-- "$current")
 		return

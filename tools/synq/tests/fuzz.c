@@ -21,7 +21,7 @@
 #define TEXT_MAX	8192
 
 static const char * const words[] = {
-	"class", "match", "listener", "mark", "mask", "add", "set", "del",
+	"class", "match", "listener", "service", "forward", "mark", "mask", "add", "set", "del",
 	"show", "priority", "default", "reserve", "rate", "burst",
 	"source-rate", "source-burst", "source-len", "excess",
 	"drop", "pass", "cookie", "source", "source-file", "to", "port", "80-90",
