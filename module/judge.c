@@ -120,21 +120,7 @@ static enum synq_verdict keep(const struct synq_arrival *syn)
 	return SYNQ_VERDICT_SHARE_REFUSE;
 }
 
-/* Of one for another host, without a socket here. */
-static enum synq_verdict excess_of_forwarded(const struct synq_arrival *syn)
-{
-	switch ((enum synq_excess)syn->class->excess) {
-	case SYNQ_EXCESS_DROP:
-		break;
-	case SYNQ_EXCESS_PASS:
-		return SYNQ_VERDICT_EXCESS_PASS;
-	case SYNQ_EXCESS_RESET:
-	case SYNQ_EXCESS_COOKIE:
-		return SYNQ_VERDICT_EXCESS_UNANSWERED;
-	}
-	return SYNQ_VERDICT_EXCESS_DROP;
-}
-
+/* Nobody answers for another host: of a SYN for one there is no socket here. */
 static enum synq_verdict excess_of(const struct synq_arrival *syn)
 {
 	switch ((enum synq_excess)syn->class->excess) {
@@ -143,11 +129,12 @@ static enum synq_verdict excess_of(const struct synq_arrival *syn)
 	case SYNQ_EXCESS_PASS:
 		return SYNQ_VERDICT_EXCESS_PASS;
 	case SYNQ_EXCESS_RESET:
-		return SYNQ_VERDICT_EXCESS_RESET;
+		return syn->sk ? SYNQ_VERDICT_EXCESS_RESET :
+				 SYNQ_VERDICT_EXCESS_UNANSWERED;
 	case SYNQ_EXCESS_COOKIE:
-		return policy(syn) == SYNQ_COOKIES_NEVER ?
-		       SYNQ_VERDICT_EXCESS_UNANSWERED :
-		       SYNQ_VERDICT_EXCESS_COOKIE;
+		return syn->sk && policy(syn) != SYNQ_COOKIES_NEVER ?
+		       SYNQ_VERDICT_EXCESS_COOKIE :
+		       SYNQ_VERDICT_EXCESS_UNANSWERED;
 	}
 	return SYNQ_VERDICT_EXCESS_DROP;
 }
@@ -164,7 +151,7 @@ static enum synq_verdict police(struct synq_arrival *syn)
 	if (answer == SYNQ_SOURCE_CONFORMS)
 		return SYNQ_VERDICT_ADMIT;
 	syn->history.source_exceeded = answer == SYNQ_SOURCE_EXCEEDS;
-	return syn->sk ? excess_of(syn) : excess_of_forwarded(syn);
+	return excess_of(syn);
 }
 
 static enum synq_verdict decide(struct synq_arrival *syn)
