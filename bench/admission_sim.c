@@ -243,6 +243,7 @@ static bool admit(struct run *r, const struct client *c)
 	struct synq_law law = { .limit = limit_at_syn(r) };
 	u64 expected[SYNQ_FLIGHT_WINDOW] = { 0 };
 	u64 most[SYNQ_FLIGHT_WINDOW] = { 0 };
+	enum synq_law_answer answer;
 	unsigned int i;
 
 	if (r->law == STOCK)
@@ -268,7 +269,10 @@ static bool admit(struct run *r, const struct client *c)
 	law.interval_ns = r->drain.interval_ns;
 	if (c && c->refused)
 		law.refused_ns = 1e9 * (r->now - c->refused);
-	return synq_law(&law) == SYNQ_LAW_ADMIT;
+	answer = synq_law(&law);
+	if (answer == SYNQ_LAW_FULL)
+		synq_slack_refused(&r->slack, r->s->backlog, ns(r->now));
+	return answer == SYNQ_LAW_ADMIT;
 }
 
 static void serve(struct run *r)

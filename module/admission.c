@@ -352,6 +352,18 @@ static void foresee(struct synq_law *law, const struct synq_view *view)
 	share_ahead(law, view);
 }
 
+/* Seldom: what is refused does not wait for a lock. */
+static void learn_refused(struct synq_admission *admission, u32 backlog,
+			  u64 now_ns)
+{
+	if (!synq_slack_is_news(READ_ONCE(admission->slack.refused_ns),
+				now_ns) ||
+	    !spin_trylock_bh(&admission->lock))
+		return;
+	synq_slack_refused(&admission->slack, backlog, now_ns);
+	spin_unlock_bh(&admission->lock);
+}
+
 /**
  * synq_admission_syn() - may one more handshake of a class begin?
  * @admission: of the listener
@@ -404,6 +416,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 		.refused_ns = (u64)refused_ms * NSEC_PER_MSEC,
 	};
 	enum synq_law_answer answer;
+	u64 now = ktime_get_ns();
 
 	if (limit == NO_LIMIT) {
 		limit_first(&law, class, backlog);
@@ -415,7 +428,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 	if (class->max_wait_effective != SYNQ_WAIT_NONE)
 		law.max_wait_ns = (u64)class->max_wait_effective *
 				  NSEC_PER_MSEC;
-	synq_admission_advance(admission, sk, ktime_get_ns());
+	synq_admission_advance(admission, sk, now);
 	add_all(&law, &view);
 	answer = synq_law(&law);
 	if (answer == SYNQ_LAW_LATE ||
@@ -427,6 +440,8 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 	case SYNQ_LAW_ADMIT:
 		break;
 	case SYNQ_LAW_FULL:
+		if (limit != NO_LIMIT)
+			learn_refused(admission, backlog, now);
 		return SYNQ_VERDICT_QUEUE_REFUSE;
 	case SYNQ_LAW_LATE:
 		return SYNQ_VERDICT_WAIT_REFUSE;

@@ -11,12 +11,25 @@
  * that would want more than a quarter of the backlog beyond the least slack, or half
  * of the limit.
  *
+ * Once SYNs have been refused for want of slots for a second there is a step at
+ * least, before anybody had to wait: the queue is long then in any case.  Else a short
+ * overload would teach too late, and at the cost of those who wait.  A crowd that
+ * comes at once, and again whenever it tries again, is no such time: what it finds of
+ * the queue is all that the server has until the next wave.
+ *
  * It does not decide anything, read a clock or lock.  Pure.
  */
+#include <linux/compiler.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
+#include <linux/time64.h>
 
 #include "slack.h"
+
+/* Refusals that are further apart are not one overload. */
+#define PAUSE_NS	(NSEC_PER_SEC / 2)
+/* It is one when it has lasted for so long. */
+#define LASTING_NS	NSEC_PER_SEC
 
 /**
  * synq_slack_least() - the slack of a listener of which nothing is known
@@ -30,6 +43,13 @@ u32 synq_slack_least(u32 backlog)
 	u32 few = clamp_t(u32, backlog / 5, 1, 3);
 
 	return max(backlog / 16, few);
+}
+
+/* In the unit of @more. */
+static u32 step(u32 backlog)
+{
+	return min_t(u64, (u64)synq_slack_least(backlog) * SYNQ_SLACK_ONE,
+		     U32_MAX);
 }
 
 static u32 most(u32 backlog)
@@ -86,9 +106,39 @@ void synq_slack_withheld(struct synq_slack *slack, u32 backlog, u64 now_ns,
 	if (slack->raised_ns && now_ns - slack->raised_ns < handshake_ns)
 		return;
 	slack->raised_ns = now_ns;
-	more = slack->more + (u64)synq_slack_least(backlog) * SYNQ_SLACK_ONE;
+	more = (u64)slack->more + step(backlog);
 	more = min_t(u64, more, (u64)most(backlog) * SYNQ_SLACK_ONE);
 	slack->more = min_t(u64, more, U32_MAX);
+}
+
+/**
+ * synq_slack_is_news() - would synq_slack_refused() change anything?
+ * @refused_ns: of a struct synq_slack
+ * @now_ns: monotonic clock, ns
+ *
+ * Context: any
+ * Return: false if it would not
+ */
+bool synq_slack_is_news(u64 refused_ns, u64 now_ns)
+{
+	return now_ns - refused_ns >= PAUSE_NS / 8;
+}
+
+/**
+ * synq_slack_refused() - a SYN was refused: the queue is full but for the slack
+ * @slack: of the listener
+ * @backlog: of the listener
+ * @now_ns: monotonic clock, ns
+ *
+ * Context: any; callers exclude each other
+ */
+void synq_slack_refused(struct synq_slack *slack, u32 backlog, u64 now_ns)
+{
+	if (now_ns - slack->refused_ns >= PAUSE_NS)
+		slack->since_ns = now_ns;
+	WRITE_ONCE(slack->refused_ns, now_ns);
+	if (now_ns - slack->since_ns >= LASTING_NS)
+		slack->more = max(slack->more, step(backlog));
 }
 
 /**

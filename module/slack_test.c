@@ -88,11 +88,66 @@ static bool settles(void)
 	return true;
 }
 
+/* refused() - by so many SYNs, so often */
+static void refused(struct synq_slack *slack, u64 *now, unsigned int n, u64 every)
+{
+	for (; n; n--, *now += every)
+		synq_slack_refused(slack, 128, *now);
+}
+
+/* Who is refused for a second has a step made, and no second; who comes in crowds not. */
+static bool refuses(void)
+{
+	struct synq_slack slack = { 0 };
+	u64 now = 5000 * MS;
+	unsigned int n;
+
+	for (n = 0; n < 20; n++) {
+		refused(&slack, &now, 300, 0);
+		now += 600 * MS;
+	}
+	check(synq_slack(slack.more, 128) == 8, "%u",
+	      synq_slack(slack.more, 128));
+	refused(&slack, &now, 11, 90 * MS);
+	check(synq_slack(slack.more, 128) == 8, "%u",
+	      synq_slack(slack.more, 128));
+	refused(&slack, &now, 1000, 90 * MS);
+	check(synq_slack(slack.more, 128) == 16, "%u",
+	      synq_slack(slack.more, 128));
+	synq_slack_withheld(&slack, 128, now, 40 * MS);
+	refused(&slack, &now, 1000, 90 * MS);
+	check(synq_slack(slack.more, 128) == 24, "%u",
+	      synq_slack(slack.more, 128));
+	for (n = 0; n < 20000; n++)
+		synq_slack_promoted(&slack, 128);
+	check(synq_slack(slack.more, 128) == 8, "%u",
+	      synq_slack(slack.more, 128));
+	for (n = 0; n < 100; n++)
+		synq_slack_refused(&slack, ~0U, now += 20 * MS);
+	check(slack.more == ~0U, "%u", slack.more);
+	return true;
+}
+
+/* What is asked without a lock first. */
+static bool news(void)
+{
+	struct synq_slack slack = { 0 };
+	u64 now = 1000 * MS;
+
+	check(synq_slack_is_news(slack.refused_ns, now), "the first");
+	synq_slack_refused(&slack, 128, now);
+	check(!synq_slack_is_news(slack.refused_ns, now + 10 * MS), "10 ms");
+	check(synq_slack_is_news(slack.refused_ns, now + 100 * MS), "100 ms");
+	return true;
+}
+
 static const struct tap_case cases[] = {
 	{ "at first", at_first },
 	{ "grows", grows },
 	{ "once a handshake", once_a_handshake },
 	{ "settles", settles },
+	{ "refuses", refuses },
+	{ "news", news },
 };
 
 int main(void)
