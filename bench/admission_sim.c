@@ -64,6 +64,7 @@ struct scenario {
 	double settled;		/* s: from then on, if not 0, */
 	double late_max;	/* of ordinary SYNs */
 	double withheld_max;	/* of ordinary promotions */
+	double preferred_min;	/* of them, in time */
 };
 
 enum source { PREFERRED, ORDINARY, SPOOFED, CROWD };
@@ -101,13 +102,14 @@ struct run {
 	struct synq_drain drain;
 	struct synq_flight_clock clock;
 	struct synq_flight flight[2];
-	struct synq_slack slack;
+	struct synq_slack slack;	/* of the ordinary */
+	struct synq_slack first;
 	unsigned int departed;	/* since the last sample */
 	unsigned int withheld;
 	double chosen;		/* part of the connections, by HASH */
 
 	/* figures */
-	unsigned int in_time, wasted, promoted, put_off, expired;
+	unsigned int in_time, wasted, promoted, put_off, expired, overflows;
 	unsigned int syns, refused, preferred, preferred_in_time;
 	unsigned int late_syns, late_refused;	/* once settled */
 	double *latency;	/* of the preferred */
@@ -230,48 +232,87 @@ static unsigned int limit_at_syn(const struct run *r)
 	return synq_slack_limit(limit(r), r->slack.more, r->s->backlog);
 }
 
-static u32 forecast(const struct run *r, const u64 due[SYNQ_FLIGHT_WINDOW])
+/* What is kept for the preferred, who are first. */
+static unsigned int reserve(const struct run *r)
 {
-	return synq_flight_forecast(due, queued(r),
+	return r->s->backlog / 4 ? r->s->backlog / 4 : 1;
+}
+
+/* Up to which SYNs of theirs are let through, as admission.c. */
+static unsigned int limit_first(const struct run *r)
+{
+	if (!r->drain.interval_ns)
+		return ~0U;
+	return synq_slack_first(r->first.more, r->s->backlog,
+				synq_flight_clock_least(&r->clock) /
+				r->drain.interval_ns);
+}
+
+static u32 forecast(const struct run *r, const u64 due[SYNQ_FLIGHT_WINDOW],
+		    unsigned int length)
+{
+	return synq_flight_forecast(due, length,
 				    synq_flight_clock_least(&r->clock),
 				    r->clock.slice_ns, r->drain.interval_ns ?:
 				    r->drain.pace_ns);
 }
 
+/* What will be there when a handshake that begins now completes. */
+static void foresee(struct run *r, struct synq_law *law, bool first)
+{
+	u64 expected[2][SYNQ_FLIGHT_WINDOW] = { 0 };
+	u64 most[SYNQ_FLIGHT_WINDOW] = { 0 };
+	unsigned int i, n;
+
+	for (i = 0; i < 2; i++) {
+		u32 ratio;
+
+		synq_flight_advance(&r->flight[i], &r->clock, ns(r->now));
+		ratio = synq_flight_ratio(&r->flight[i]);
+		synq_flight_due(&r->flight[i], ratio, 4, most);
+		synq_flight_due(&r->flight[i], ratio, 1, expected[i]);
+	}
+	if (first)
+		law->ahead = forecast(r, expected[0],
+				      r->tail[0] - r->head[0]);
+	for (n = 0; n < SYNQ_FLIGHT_WINDOW; n++)
+		expected[0][n] += expected[1][n];
+	law->queued = forecast(r, expected[0], queued(r));
+	law->most = forecast(r, most, queued(r));
+	if (!first)
+		law->ahead = law->queued;
+}
+
 static bool admit(struct run *r, const struct client *c)
 {
-	struct synq_law law = { .limit = limit_at_syn(r) };
-	u64 expected[SYNQ_FLIGHT_WINDOW] = { 0 };
-	u64 most[SYNQ_FLIGHT_WINDOW] = { 0 };
+	bool first = c && c->preferred;
+	struct synq_law law = {
+		.limit = first ? limit_first(r) : limit_at_syn(r),
+		.kept = first ? reserve(r) : 0,
+		.withheld = first ? 0 : r->withheld,
+		.withheld_max = first ? ~0U : reserve(r),
+		.low = queued(r) < r->drain.low ? queued(r) : r->drain.low,
+		.max_wait_ns = first ? 0 : 1e9 * r->s->max_wait,
+		.interval_ns = r->drain.interval_ns,
+	};
 	enum synq_law_answer answer;
-	unsigned int i;
 
 	if (r->law == STOCK)
 		return queued(r) < limit(r);
-	if (r->law == GATE || (c && c->preferred))
+	if (r->law == GATE || (first && r->law == HASH))
 		return true;
 	if (r->law == HASH && c && c->hash >= r->chosen)
 		return false;
-	for (i = 0; i < 2; i++) {
-		synq_flight_advance(&r->flight[i], &r->clock, ns(r->now));
-		synq_flight_due(&r->flight[i],
-				synq_flight_ratio(&r->flight[i]), 4, most);
-		synq_flight_due(&r->flight[i],
-				synq_flight_ratio(&r->flight[i]), 1, expected);
-	}
-	law.queued = forecast(r, expected);
-	law.most = forecast(r, most);
-	law.ahead = law.queued;
-	law.low = queued(r) < r->drain.low ? queued(r) : r->drain.low;
-	law.withheld = r->withheld;
-	law.withheld_max = r->s->backlog / 4 ? r->s->backlog / 4 : 1;
-	law.max_wait_ns = 1e9 * r->s->max_wait;
-	law.interval_ns = r->drain.interval_ns;
+	foresee(r, &law, first);
+	if (first)
+		law.own = r->tail[0] - r->head[0] +
+			  synq_flight_open(&r->flight[0]);
 	if (c && c->refused)
 		law.refused_ns = 1e9 * (r->now - c->refused);
 	answer = synq_law(&law);
 	if (answer == SYNQ_LAW_FULL)
-		synq_slack_refused(&r->slack, r->s->backlog, ns(r->now));
+		synq_slack_refused(first ? &r->first : &r->slack,
+				   r->s->backlog, ns(r->now));
 	return answer == SYNQ_LAW_ADMIT;
 }
 
@@ -366,10 +407,18 @@ static void ack(struct run *r, const struct event *e)
 	}
 	if (r->now - c->born >= DEADLINE && e->n) {
 		r->expired++;
-		r->withheld--;
+		r->withheld -= kind;
 		return;
 	}
-	if (queued(r) >= (kind ? limit(r) : r->s->backlog + 1)) {
+	if (!kind && queued(r) > r->s->backlog) {
+		r->overflows += !e->n;
+		if (!e->n)
+			synq_slack_withheld(&r->first, r->s->backlog,
+					    ns(r->now), r->clock.mean_ns);
+		at(r, r->now + 0.2 * (1 << e->n), ACK, e->client, e->n + 1);
+		return;
+	}
+	if (kind && queued(r) >= limit(r)) {
 		if (!e->n)
 			synq_slack_withheld(&r->slack, r->s->backlog,
 					    ns(r->now), r->clock.mean_ns);
@@ -379,9 +428,10 @@ static void ack(struct run *r, const struct event *e)
 		return;
 	}
 	if (e->n)
-		r->withheld--;
-	else if (kind)
-		synq_slack_promoted(&r->slack, r->s->backlog);
+		r->withheld -= kind;
+	else
+		synq_slack_promoted(kind ? &r->slack : &r->first,
+				    r->s->backlog);
 	r->promoted++;
 	synq_drain_sample(&r->drain, ns(r->now), queued(r), r->departed);
 	r->departed = 0;
@@ -561,7 +611,9 @@ static bool one(const struct scenario *s, enum rule law, bool quiet)
 	ok = law != SYNQ || (share >= s->goodput_min &&
 			     refused <= s->refused_max &&
 			     late <= s->late_max &&
-			     put_off <= s->withheld_max);
+			     put_off <= s->withheld_max &&
+			     r.preferred_in_time >=
+			     s->preferred_min * r.preferred);
 	if (!quiet || !ok) {
 		printf("%s%-34s %-5s goodput %6.1f/s %5.1f %% refused %5.1f %%",
 		       quiet ? "# " : "", s->name, law_names[law], goodput,
@@ -570,8 +622,9 @@ static bool one(const struct scenario *s, enum rule law, bool quiet)
 			printf(" late %5.2f %%", 100 * late);
 		printf(" withheld %6.3f %% expired %u wasted %u wait %4.2f s p50 %4.2f s",
 		       100 * put_off, r.expired, r.wasted, r.wait_max, p50);
-		printf(" preferred %u of %u p99 %4.0f ms\n",
-		       r.preferred_in_time, r.preferred, 1e3 * p99);
+		printf(" preferred %u of %u p99 %4.0f ms, %u found no slot\n",
+		       r.preferred_in_time, r.preferred, 1e3 * p99,
+		       r.overflows);
 	}
 	release(&r);
 	return ok;
@@ -635,6 +688,17 @@ static const struct scenario scenarios[] = {
 	{ FAST, .name = "400/s, spoofed 10x", .spoofed = 4000 },
 	{ FAST, .name = "400/s, spoofed 10x, 0.5x", .spoofed = 4000,
 	  .ordinary = 200, .goodput_min = .9 },
+	{ FAST, .name = "400/s, preferred 1.5x", .preferred = 600 },
+	{ FAST, .name = "400/s, preferred 1.5x, stalls", .preferred = 600,
+	  .stall = .03, .stall_every = .4, .goodput_min = .9 },
+	{ FAST, .name = "the same, jitter", .preferred = 600, .jitter = .1 },
+	{ FAST, .name = "preferred 0.75x, backlog 16, RTT 200 ms",
+	  .preferred = 300, .backlog = 16, .rtt = .2, .preferred_min = .99 },
+	{ FAST, .name = "the same, 1.5x", .preferred = 600, .backlog = 16,
+	  .rtt = .2 },
+	{ FAST, .name = "2000/s, preferred 0.75x, RTT 200 ms", .ordinary = 3000,
+	  .capacity = { 2000, 2000, 2000 }, .preferred = 1500, .rtt = .2,
+	  .seconds = 20, .preferred_min = .99 },
 	{ BASE, .name = "one crowd of 70", .crowd = 70, .crowd_every = 25,
 	  .ordinary = 5, .goodput_min = .8, .refused_max = 0 },
 	{ BASE, .name = "crowds of 70 every 2 s", .crowd = 70, .crowd_every = 2,

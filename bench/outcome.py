@@ -19,20 +19,21 @@ FLOOD_LATE_MS = 50.0        # p99 of one that has a CPU, beyond which all is voi
 UNSENT_SLACK_S = 0.5        # due so shortly before the end: need not have begun
 
 
-def overtakes(requests, service_ms):
-    """How many were answered clearly before one that was clearly connected earlier.
+def overtaken(requests, service_ms):
+    """How many were clearly connected before one that was clearly answered earlier.
 
-    The client's clock is not the queue's, and who connects at one moment is in no
-    order: a service time is tolerated at either end.
+    Those to whom it happens are counted, not those who pass: of a hundred that one late
+    packet lets pass one is wronged.  The client's clock is not the queue's, and who
+    connects at one moment is in no order: a service time is tolerated at either end.
     """
     slack = 1000 * service_ms
     ordered = sorted((r.due + r.connect, r.due + r.first) for r in requests)
-    earlier = latest = found = 0
-    for connected, answered in ordered:
-        while ordered[earlier][0] < connected - slack:
-            latest = max(latest, ordered[earlier][1])
-            earlier += 1
-        found += answered < latest - slack
+    later, soonest, found = len(ordered), math.inf, 0
+    for connected, answered in reversed(ordered):
+        while later and ordered[later - 1][0] > connected + slack:
+            later -= 1
+            soonest = min(soonest, ordered[later][1])
+        found += soonest < answered - slack
     return found
 
 
@@ -49,7 +50,7 @@ class Run:
         self.n_bins = max(1, int((self.end - good_from) / BIN_S))
         self.seconds = self.end - good_from
         self.good = {}
-        self.overtakes = {}     # by group
+        self.overtaken = {}     # by group
         self.waits = []         # (when, how long in the accept queue), s
         self.problems = []
         self.group = {}
@@ -85,7 +86,7 @@ class Run:
             if cell.steps:
                 self.waits.append((at, (r.first - r.connect) / 1e6))
         self.good[group] = counts
-        self.overtakes[group] = overtakes(
+        self.overtaken[group] = overtaken(
             [r for r in requests if r.status == "ok"], cell.service_ms)
         # All of a request's time has to lie under full load.
         last = self.end if group == "preferred" else self.end - cell.deadline_s
@@ -269,9 +270,9 @@ class Outcome:
         """Seconds after each change of capacity until back in bounds."""
         return [seconds for _, _, seconds in self.changes()]
 
-    def overtakes(self, group):
-        """The part of a group that was answered before an earlier one."""
-        return sum(r.overtakes.get(group, 0) for r in self.runs) / \
+    def overtaken(self, group):
+        """The part of a group that was answered after a later one."""
+        return sum(r.overtaken.get(group, 0) for r in self.runs) / \
             max(1, sum(r.group[group].n for r in self.runs))
 
     def share(self, group):

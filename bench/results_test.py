@@ -228,15 +228,18 @@ class Judging(unittest.TestCase):
                                     first, "ok")
                     for due, connect, first in lines]
 
-        self.assertEqual(outcome.overtakes([], 10.0), 0)
+        self.assertEqual(outcome.overtaken([], 10.0), 0)
         fifo = requests((0, 20_000, 30_000), (5_000, 19_000, 35_000),
                         (20_000, 20_000, 44_000), (40_000, 20_000, 80_000))
-        self.assertEqual(outcome.overtakes(fifo, 10.0), 0)
+        self.assertEqual(outcome.overtaken(fifo, 10.0), 0)
         together = requests((45_000, 24_000, 60_000))
-        self.assertEqual(outcome.overtakes([*fifo, *together], 10.0), 0)
+        self.assertEqual(outcome.overtaken([*fifo, *together], 10.0), 0)
         for first, found in (55_000, 0), (45_000, 1):
             later = requests((60_000, 20_000, first))
-            self.assertEqual(outcome.overtakes([*fifo, *later], 10.0), found)
+            self.assertEqual(outcome.overtaken([*fifo, *later], 10.0), found)
+        # Those are counted who are passed, not those who pass.
+        straggler = requests((0, 1_000, 200_000))
+        self.assertEqual(outcome.overtaken([*fifo, *straggler], 10.0), 1)
 
     def test_a_slow_server_voids_the_cell(self):
         made = Made(ONE, capacity=90.0)

@@ -140,19 +140,29 @@ static u32 limit_without_slack(u32 limit, u32 backlog)
 	return limit > COOKIE_SLACK(backlog) ? limit - COOKIE_SLACK(backlog) : 1;
 }
 
+/* Who has no reserve before him has a slack of his own: others leave him theirs. */
+static struct synq_slack *slack_of(struct synq_admission *admission,
+				   const struct synq_class *class)
+{
+	return class->reserve_before ? &admission->slack : &admission->first;
+}
+
 /*
  * The kernel drops the final ACK that finds a full queue, and the client's data
  * brings it back some time: too late for its turn.  So the first class is refused
  * at the SYN in time, if the server is known to be that busy, but never where there
- * is a slot in its reserve.  No departure is foreseen for it: there is nobody whom
- * its slots could be left to.
+ * is a slot in its reserve.
  */
 static void limit_first(struct synq_law *law, const struct synq_class *class,
-			u32 backlog)
+			const struct synq_admission *admission, u32 backlog)
 {
+	u32 departures;
+
 	if (class->slot == SYNQ_SLOT_LOCAL || !law->interval_ns)
 		return;
-	law->limit = backlog + 1;
+	departures = READ_ONCE(admission->handshake_ns) / (u32)law->interval_ns;
+	law->limit = synq_slack_first(READ_ONCE(admission->first.more),
+				      backlog, departures);
 	law->kept = max(law->kept, share_of(backlog, class->reserve_effective, 100));
 }
 
@@ -353,14 +363,16 @@ static void foresee(struct synq_law *law, const struct synq_view *view)
 }
 
 /* Seldom: what is refused does not wait for a lock. */
-static void learn_refused(struct synq_admission *admission, u32 backlog,
+static void learn_refused(struct synq_admission *admission,
+			  const struct synq_class *class, u32 backlog,
 			  u64 now_ns)
 {
-	if (!synq_slack_is_news(READ_ONCE(admission->slack.refused_ns),
-				now_ns) ||
+	struct synq_slack *slack = slack_of(admission, class);
+
+	if (!synq_slack_is_news(READ_ONCE(slack->refused_ns), now_ns) ||
 	    !spin_trylock_bh(&admission->lock))
 		return;
-	synq_slack_refused(&admission->slack, backlog, now_ns);
+	synq_slack_refused(slack, backlog, now_ns);
 	spin_unlock_bh(&admission->lock);
 }
 
@@ -390,7 +402,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
 	u32 limit = limit_of(conf, listener, class, queue, backlog);
-	u32 more = READ_ONCE(admission->slack.more);
+	u32 more = READ_ONCE(slack_of(admission, class)->more);
 	struct synq_view view = {
 		.admission = admission,
 		.conf = conf,
@@ -419,7 +431,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 	u64 now = ktime_get_ns();
 
 	if (limit == NO_LIMIT) {
-		limit_first(&law, class, backlog);
+		limit_first(&law, class, admission, backlog);
 	} else {
 		law.withheld = min_t(u32, READ_ONCE(withheld->total),
 				     max(inet_csk_reqsk_queue_len(sk), 0));
@@ -431,8 +443,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 	synq_admission_advance(admission, sk, now);
 	add_all(&law, &view);
 	answer = synq_law(&law);
-	if (answer == SYNQ_LAW_LATE ||
-	    (answer == SYNQ_LAW_FULL && limit != NO_LIMIT)) {
+	if (answer != SYNQ_LAW_ADMIT) {
 		foresee(&law, &view);
 		answer = synq_law(&law);
 	}
@@ -440,8 +451,8 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 	case SYNQ_LAW_ADMIT:
 		break;
 	case SYNQ_LAW_FULL:
-		if (limit != NO_LIMIT)
-			learn_refused(admission, backlog, now);
+		if (law.queued >= law.limit)
+			learn_refused(admission, class, backlog, now);
 		return SYNQ_VERDICT_QUEUE_REFUSE;
 	case SYNQ_LAW_LATE:
 		return SYNQ_VERDICT_WAIT_REFUSE;
@@ -532,13 +543,34 @@ void synq_admission_complete(struct synq_admission *admission,
 		synq_flight_complete(&admission->flight[class->slot], clock,
 				     now, age);
 	if (!promoted)
-		synq_slack_withheld(&admission->slack, backlog, now,
+		synq_slack_withheld(slack_of(admission, class), backlog, now,
 				    clock->mean_ns);
-	else if (class->reserve_before)
-		synq_slack_promoted(&admission->slack, backlog);
+	else
+		synq_slack_promoted(slack_of(admission, class), backlog);
 	publish(admission, class->slot);
 	WRITE_ONCE(admission->handshake_ns, synq_flight_clock_least(clock));
 	WRITE_ONCE(admission->slice_ns, clock->slice_ns);
+	spin_unlock_bh(&admission->lock);
+}
+
+/**
+ * synq_admission_overflowed() - the gate let a connection pass, and the queue was full
+ * @admission: of the listener
+ * @class: of the connection
+ * @sk: listener
+ *
+ * Only who has no limit at the gate comes so far.  He had to wait, like one withheld.
+ *
+ * Context: any
+ */
+void synq_admission_overflowed(struct synq_admission *admission,
+			       const struct synq_class *class,
+			       const struct sock *sk)
+{
+	spin_lock_bh(&admission->lock);
+	synq_slack_withheld(slack_of(admission, class),
+			    READ_ONCE(sk->sk_max_ack_backlog), ktime_get_ns(),
+			    admission->clock.mean_ns);
 	spin_unlock_bh(&admission->lock);
 }
 

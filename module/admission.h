@@ -18,10 +18,11 @@ struct sock;
 
 /**
  * struct synq_admission - handshakes under way at one listener
- * @lock: protects @clock, @flight, @slack and @synqueue, and who writes the rest
+ * @lock: protects @clock, @flight, @slack, @first and @synqueue, and who writes the rest
  * @clock: how long they take
  * @flight: by slot of the class
  * @slack: how far below the limits SYNs are refused
+ * @first: likewise, of classes that have no reserve before them
  * @since_ns: since when the listener is managed
  * @synqueue: whose half-open requests there are
  * @due_ns: when the slices of @flight advance next
@@ -31,15 +32,16 @@ struct sock;
  * @ratio: by slot, how many of them are expected to, of SYNQ_FLIGHT_ONE
  * @unseen: requests of before @since_ns that may complete
  *
- * @flight, @slack, @synqueue, @due_ns and what follows may be read without the lock, and be a
- * little old: on a 32-bit machine @due_ns may even be torn, which advances the
+ * @flight, @slack, @first, @synqueue, @due_ns and what follows may be read without the
+ * lock, and be a little old: on a 32-bit machine @due_ns may even be torn, which advances the
  * slices once too often, and a slice's number, which misses a class once.
  */
 struct synq_admission {
-	spinlock_t lock;	/* protects next 4 fields */
+	spinlock_t lock;	/* protects next 5 fields */
 	struct synq_flight_clock clock;
 	struct synq_flight flight[SYNQ_SLOTS];
 	struct synq_slack slack;
+	struct synq_slack first;
 	u64 since_ns;
 	struct synq_synqueue synqueue;
 
@@ -82,6 +84,9 @@ void synq_admission_complete(struct synq_admission *admission,
 			     const struct sock *sk,
 			     const struct request_sock *req,
 			     enum synq_final final, bool promoted);
+void synq_admission_overflowed(struct synq_admission *admission,
+			       const struct synq_class *class,
+			       const struct sock *sk);
 bool synq_admission_promote(const struct synq_conf *conf,
 			    const struct synq_listener *listener,
 			    const struct synq_class *class,

@@ -58,6 +58,19 @@ static u32 most(u32 backlog)
 }
 
 /**
+ * synq_slack_found() - what was found to be needed beyond the least
+ * @more: of a struct synq_slack
+ * @backlog: of the listener
+ *
+ * Context: any
+ * Return: slots, at most a quarter of @backlog
+ */
+u32 synq_slack_found(u32 more, u32 backlog)
+{
+	return min(more / SYNQ_SLACK_ONE, most(backlog));
+}
+
+/**
  * synq_slack() - how far below the limit SYNs are refused
  * @more: of a struct synq_slack
  * @backlog: of the listener
@@ -67,7 +80,7 @@ static u32 most(u32 backlog)
  */
 u32 synq_slack(u32 more, u32 backlog)
 {
-	return synq_slack_least(backlog) + min(more / SYNQ_SLACK_ONE, most(backlog));
+	return synq_slack_least(backlog) + synq_slack_found(more, backlog);
 }
 
 /**
@@ -83,10 +96,32 @@ u32 synq_slack(u32 more, u32 backlog)
  */
 u32 synq_slack_limit(u32 limit, u32 more, u32 backlog)
 {
-	u32 least = synq_slack_least(backlog);
-	u32 found = synq_slack(more, backlog) - least;
+	u32 least = min(limit / 3, synq_slack_least(backlog));
 
-	return limit - min(limit / 2, min(limit / 3, least) + found);
+	return limit - min(limit / 2, least + synq_slack_found(more, backlog));
+}
+
+/**
+ * synq_slack_first() - up to which length of the queue the first class is let through
+ * @more: of a struct synq_slack of its own
+ * @backlog: of the listener
+ * @departures: connections that the server takes out during a handshake
+ *
+ * There is nobody whom its slots could be left to, so it has no slack but what was
+ * found to be needed.  Departures are known to an eighth or so.  If they are more
+ * than there are slots, the forecast says little, and a SYN that is refused costs its
+ * client more than a final ACK that finds the queue full now and then: until SYNs
+ * have been refused for a second, an eighth comes on top.
+ *
+ * Context: any
+ * Return: slots
+ */
+u32 synq_slack_first(u32 more, u32 backlog, u32 departures)
+{
+	u32 found = synq_slack_found(more, backlog);
+
+	return backlog + 1 - found +
+	       (!found && departures > backlog ? departures / 8 : 0);
 }
 
 /**

@@ -24,8 +24,10 @@ struct synq_slack {
 };
 
 u32 synq_slack_least(u32 backlog);
+u32 synq_slack_found(u32 more, u32 backlog);
 u32 synq_slack(u32 more, u32 backlog);
 u32 synq_slack_limit(u32 limit, u32 more, u32 backlog);
+u32 synq_slack_first(u32 more, u32 backlog, u32 departures);
 void synq_slack_withheld(struct synq_slack *slack, u32 backlog, u64 now_ns,
 			 u64 handshake_ns);
 bool synq_slack_is_news(u64 refused_ns, u64 now_ns);

@@ -128,6 +128,19 @@ static bool refuses(void)
 	return true;
 }
 
+/* More leave during a handshake than there are slots: an eighth of them on top. */
+static bool is_first(void)
+{
+	check(synq_slack_first(0, 128, 0) == 129, "all slots");
+	check(synq_slack_first(0, 128, 128) == 129, "all slots");
+	check(synq_slack_first(0, 128, 400) == 179, "%u",
+	      synq_slack_first(0, 128, 400));
+	check(synq_slack_first(8 * SYNQ_SLACK_ONE, 128, 400) == 121, "a step");
+	check(synq_slack_first(~0U, 128, 400) == 97, "a quarter");
+	check(synq_slack_first(~0U, 0, 0) == 1, "no backlog");
+	return true;
+}
+
 /* What is asked without a lock first. */
 static bool news(void)
 {
@@ -147,6 +160,7 @@ static const struct tap_case cases[] = {
 	{ "once a handshake", once_a_handshake },
 	{ "settles", settles },
 	{ "refuses", refuses },
+	{ "first class", is_first },
 	{ "news", news },
 };
 

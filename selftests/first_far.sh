@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The first class from far away, while lower classes keep the queue as long as they may:
+# what is queued and what is on its way are more than there are slots, but as many leave
+# meanwhile.  So it is refused hardly ever.
+#
+# Would miss its mark if: what is on its way were added to what is queued, as if none
+# were taken out meanwhile.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+need tc
+plan 5
+
+SERVICE=25 BACKLOG=32 DELAY=700	# ms, slots, ms there and back
+GOLD=25 BULK=60			# connections in a second
+
+load_synq
+apply <<-EOT
+	class add gold priority 0 reserve 25% cookies never
+	class add bulk priority 6 default cookies never max-wait none
+	match add source 10.1.0.0/16 class gold
+	listener add port $PORT
+EOT
+server "$TMP/server" -b $BACKLOG -t $SERVICE $PORT
+manage
+cli tc qdisc add dev veth0 root netem delay ${DELAY}ms limit 10000 ||
+	die "no netem"
+
+client "$TMP/bulk" -n $((40 * BULK)) -r $BULK -s 10.3.0.1 -S 250 -w 60000 \
+	$V4 $PORT
+must_come 30 counter_from bulk queue_refused 20
+must_come 30 counter_from bulk accepted 60
+client "$TMP/gold" -n $((8 * GOLD)) -r $GOLD -s 10.1.0.1 -S 250 -w 30000 \
+	$V4 $PORT
+must_come 30 counter_from gold accepted $((2 * GOLD))
+within "the queue is long" "$(queued)" 10 $BACKLOG
+must_come 60 has "$TMP/gold" ^done
+check "lower classes are refused all the while" counter_from bulk queue_refused 80
+is "all of the first class are answered" "$(field "$TMP/gold" answered)" \
+	$((8 * GOLD))
+# Added up there were more than 600.
+within "few of them were refused" "$(counter gold queue_refused)" 0 $((10 * GOLD))
+is "none had to wait" "$(counter gold withheld)" 0
