@@ -8,7 +8,7 @@
 
 prepare_uml() {
 	uml=$("$SYNQ_TOP/scripts/kernel" image "${plain:-uml}")
-	release=$("$SYNQ_TOP/scripts/kernel" release "${plain:-uml}")
+	release=$(<"${uml%/*}/release")
 	accel=host
 	case $stage in *[[:space:]]*) die "the cache's path has a space" ;; esac
 	chmod +x "$stage/guest"
