@@ -59,9 +59,13 @@ canonical() {
 	EOT
 }
 
-# Commands to be refused, after "full" has been applied.
+# Commands to be refused, after "full" has been applied.  What refuses is the command or
+# the module, the same code everywhere: under emulation, where processes are dear, every
+# fourth is tried, in User Mode Linux all are.
 refusals() {
-	cat <<-'EOT'
+	local nth=1
+	[ "${SYNQ_WAY-}" != qemu ] || nth=4
+	awk -v n=$nth 'NR % n == 0' <<-'EOT'
 		class add gold priority 7
 		class add other priority 0
 		class add other

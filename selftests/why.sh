@@ -142,8 +142,8 @@ within "a flood leaves a sample" "$(refusals 10.200.0.1)" \
 check "which does not hide what was before it" refusals_from 10.3.0.9 . 4
 check "nor who goes on trying" \
 	wait_for 10 refusals_from 10.3.0.1 '"retry": ?true' 1
-segments -n 40000
-segments -n 40000
+segments -n 10000
+segments -n 10000
 check "all of it has bounds" test "$(refusals 10.200.0.1)" -le 512
 stop "${fillers[@]}"
 
