@@ -79,7 +79,7 @@ refused "one more trial" sq apply --confirm 100s "$TMP/other"
 refused "a change" sq class add more priority 9
 refused "flush" sq flush
 check "off and on work" eval "sq off && sq on"
-check "what was before is back" wait_for 60 saved_is "$before"
+check "what was before is back" wait_for 30 saved_is "$before"
 is "that is a generation of its own" "$(generation)" $((n + 2))
 is "the source is known still" "$(sq stats sources -j | grep -c '"source"')" 1
 check "it can be changed again" sq class add more priority 9

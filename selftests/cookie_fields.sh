@@ -79,6 +79,21 @@ serve() {
 	served=$LAST
 }
 
+# silent NAME OPTION...
+silent() {
+	local name=$1 before
+	shift
+	# There may be a token for the first.
+	for _ in 1 2 3 4; do
+		before=$(counter bulk excess_unanswered)
+		answer "$@"
+		[ "$(counter bulk excess_unanswered)" = "$before" ] || break
+	done
+	note "$got"
+	check "$name: no cookie, and counted" test -z "$got" -a \
+		"$(counter bulk excess_unanswered)" -gt "$before"
+}
+
 all=mss=1460,sack,ts=1000,ws=7
 # offers: what the client has
 offers() {
@@ -140,6 +155,14 @@ conf
 "$PEER" plain -N "$SRV" veth0 || die "no ethtool"
 next=2000
 serve
+manage
+
+# --- none ---
+ends=(-s 10.200.0.1 "$V4")
+silent "wrong checksum" -W -o $all
+silent "MP_JOIN" -o mss=1460,ts=1,join
+
+# --- as the stock kernel's ---
 family=4 ends=(-s 10.200.0.1 "$V4") route=(10.0.0.0/8 via 192.0.2.2)
 offers
 settings
@@ -181,23 +204,7 @@ check "a cookie" test "$(counter bulk excess_cookie)" -gt "$before"
 is "one SYN-ACK for a SYN, none is sent again" \
 	"$(sed -n 's/^answers //p' "$TMP/segment")" 1
 
-# --- none ---
-# silent NAME OPTION...
-silent() {
-	local name=$1 before
-	shift
-	# There may be a token for the first.
-	for _ in 1 2 3 4; do
-		before=$(counter bulk excess_unanswered)
-		answer "$@"
-		[ "$(counter bulk excess_unanswered)" = "$before" ] || break
-	done
-	note "$got"
-	check "$name: no cookie, and counted" test -z "$got" -a \
-		"$(counter bulk excess_unanswered)" -gt "$before"
-}
-silent "wrong checksum" -W -o $all
-silent "MP_JOIN" -o mss=1460,ts=1,join
+# --- none, by the listener ---
 serve -O 0,21,200
 silent "fewer hops than the listener wants" -T 100 -o $all
 stop "$served"

@@ -320,13 +320,13 @@ load_xt
 set_sysctl "$SRV" net.ipv4.tcp_fwmark_accept 1
 server "$TMP/server" -a :: -m list -E "$TMP/end" -b 64 $PORT
 
+check "there is no alias: no user namespace has it loaded" has_no_alias
 for back in legacy nft; do
 	for v in '' 6; do
 		test_family
 	done
 done
 
-check "there is no alias: no user namespace has it loaded" has_no_alias
 check "synq stays while xt_synq is loaded" cannot_go synq
 check "without rules, xt_synq goes" unload_xt
 for back in legacy nft; do

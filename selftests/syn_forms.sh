@@ -33,8 +33,9 @@ seen_from() {
 	[ "$(seen)" -ge "$1" ]
 }
 
+# syn_came_again N: sent again were N before
 syn_came_again() {
-	[ "$(mib TcpExt.TCPSynRetrans "$CLI")" -gt 0 ]
+	[ "$(mib TcpExt.TCPSynRetrans "$CLI")" -gt "$1" ]
 }
 
 four=(-s 10.200.0.1 "$V4") six=(-s fd00:f::1 "$V6")
@@ -77,6 +78,56 @@ fragments() {
 load_synq
 server "$TMP/server" -a :: -m none $PORT
 next=2000
+
+# --- TIME_WAIT ---
+# left_are N: connections in TIME_WAIT, at least
+left_are() {
+	[ "$(srv ss -Htn state time-wait 'sport = :8081' | wc -l)" -ge "$1" ]
+}
+
+three_classes | apply
+server "$TMP/closing" -r 0 8081
+sq listener add port 8081
+"$PEER" client -N "$CLI" -q -s 10.4.0.2 -P 5555 -w 3000 $V4 8081 >"$TMP/c1"
+must_come 30 left_are 1
+before=$(counter default seen 8081)
+"$PEER" client -N "$CLI" -q -s 10.4.0.2 -P 5555 -w 3000 $V4 8081 >"$TMP/c2"
+is "into TIME_WAIT: connects" "$(field "$TMP/c2" connected)" 1
+is "into TIME_WAIT: judged, once" \
+	$(($(counter default seen 8081) - before)) 1
+
+# again MS: TUPLES connections, from the same ports each time
+TUPLES=100
+again() {
+	"$PEER" client -N "$CLI" -q -n $TUPLES -c $TUPLES -s 10.3.0.1 -P 6000 \
+		-w "$1" $V4 8081 >"$TMP/again"
+}
+
+# The clients do not try twice in that time.
+# again_limited NAME [OPTION...]: one test
+again_limited() {
+	local name=$1 begun
+	shift
+	must_come 30 left_are $TUPLES
+	police "$@"
+	sq listener add port 8081
+	begun=$(ms)
+	again 800
+	allowed $(($(ms) - begun))
+	within "into TIME_WAIT, $name: connect" \
+		"$(field "$TMP/again" connected)" 1 $most
+}
+
+again 20000
+is "all connect, and are left in TIME_WAIT" \
+	"$(field "$TMP/again" connected)" $TUPLES
+again_limited "more than the rate"
+again_limited "more than the rate, cookies" excess cookie
+within "no cookie: the connection in TIME_WAIT would not know it" \
+	"$(counter bulk excess_cookie 8081)" 0 0
+check "dropped, and counted" counter_from bulk excess_unanswered 10 8081
+
+# --- all forms ---
 three_classes | apply
 where="before the firewall" class=default
 forms
@@ -124,9 +175,10 @@ is "repeated while half open: judged once" $(($(seen) - before)) 1
 if command -v tc >/dev/null &&
    srv tc qdisc add dev veth0 root netem loss 100%; then
 	before=$(seen)
+	came=$(mib TcpExt.TCPSynRetrans "$CLI")
 	client "$TMP/c" -A -s 10.4.0.1 -w 60000 $V4 $PORT
 	must_come 30 seen_from $((before + 1))
-	check "repeated by the client" wait_for 30 syn_came_again
+	check "repeated by the client" wait_for 30 syn_came_again "$came"
 	is "and judged once" $(($(seen) - before)) 1
 	srv tc qdisc del dev veth0 root
 	check "and connects" wait_for 40 has "$TMP/c" ^acked
@@ -135,50 +187,3 @@ else
 		skip "repeated by the client" "no netem"
 	done
 fi
-
-# --- TIME_WAIT ---
-# left_are N: connections in TIME_WAIT, at least
-left_are() {
-	[ "$(srv ss -Htn state time-wait 'sport = :8081' | wc -l)" -ge "$1" ]
-}
-
-server "$TMP/closing" -r 0 8081
-sq listener add port 8081
-"$PEER" client -N "$CLI" -q -s 10.4.0.2 -P 5555 -w 3000 $V4 8081 >"$TMP/c1"
-must_come 30 left_are 1
-before=$(counter default seen 8081)
-"$PEER" client -N "$CLI" -q -s 10.4.0.2 -P 5555 -w 3000 $V4 8081 >"$TMP/c2"
-is "into TIME_WAIT: connects" "$(field "$TMP/c2" connected)" 1
-is "into TIME_WAIT: judged, once" \
-	$(($(counter default seen 8081) - before)) 1
-
-# again MS: TUPLES connections, from the same ports each time
-TUPLES=100
-again() {
-	"$PEER" client -N "$CLI" -q -n $TUPLES -c $TUPLES -s 10.3.0.1 -P 6000 \
-		-w "$1" $V4 8081 >"$TMP/again"
-}
-
-# The clients do not try twice in that time.
-# again_limited NAME [OPTION...]: one test
-again_limited() {
-	local name=$1 begun
-	shift
-	must_come 30 left_are $TUPLES
-	police "$@"
-	sq listener add port 8081
-	begun=$(ms)
-	again 800
-	allowed $(($(ms) - begun))
-	within "into TIME_WAIT, $name: connect" \
-		"$(field "$TMP/again" connected)" 1 $most
-}
-
-again 20000
-is "all connect, and are left in TIME_WAIT" \
-	"$(field "$TMP/again" connected)" $TUPLES
-again_limited "more than the rate"
-again_limited "more than the rate, cookies" excess cookie
-within "no cookie: the connection in TIME_WAIT would not know it" \
-	"$(counter bulk excess_cookie 8081)" 0 0
-check "dropped, and counted" counter_from bulk excess_unanswered 10 8081
