@@ -20,13 +20,14 @@
  * An index (lpm.c) belongs to one trie and one configuration, and is made when it has
  * been in force for a while (index.c).
  *
- * Process context; dropping in any.
+ * Process context.
  */
 #include <linux/build_bug.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/refcount.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "chunks.h"
@@ -94,6 +95,7 @@ int synq_chunks_share(struct synq_lpm *to, const struct synq_lpm *from)
 	for (i = 0; i < from->chunks; i++) {
 		to->chunk[i] = from->chunk[i];
 		refcount_inc(refs_of(to->chunk[i]));
+		cond_resched();
 	}
 	return 0;
 }
@@ -199,14 +201,16 @@ void synq_chunks_index(struct synq_lpm *lpm)
  * synq_chunks_drop() - free what no other trie has
  * @lpm: not used any more; empty afterwards
  *
- * Context: any; no reader can see @lpm
+ * Context: process; no reader can see @lpm
  */
 void synq_chunks_drop(struct synq_lpm *lpm)
 {
 	u32 i;
 
-	for (i = 0; i < lpm->chunks; i++)
+	for (i = 0; i < lpm->chunks; i++) {
 		chunk_put(lpm->chunk[i]);
+		cond_resched();
+	}
 	kvfree(lpm->chunk);
 	kvfree(lpm->index);
 	synq_lpm_init(lpm, lpm->bits);

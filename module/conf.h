@@ -7,6 +7,7 @@
 
 #include <linux/notifier.h>
 #include <linux/rcupdate.h>
+#include <linux/workqueue.h>
 #include "lpm.h"
 #include "service.h"
 #include "source.h"
@@ -122,7 +123,7 @@ struct synq_listener {
 
 /**
  * struct synq_conf - a snapshot: immutable once published, but for the index of @lpm
- * @rcu: freed after a grace period
+ * @free: after a grace period
  * @generation: of the commit that published it
  * @serial: of all snapshots ever published, in any network namespace; not 0
  * @mark_mask: bits of the packet mark that carry a class, 0: none
@@ -147,7 +148,7 @@ struct synq_listener {
  * @forwarded: stands for all of them together; no port number, and no port without one
  */
 struct synq_conf {
-	struct rcu_head rcu;
+	struct rcu_work free;
 	u32 generation;
 	u64 serial;
 	u32 mark_mask;
@@ -181,6 +182,8 @@ struct synq_conf_change {
 	const struct synq_conf *conf;	/* the new one; NULL: unconfigured */
 };
 
+int synq_conf_start(void);
+void synq_conf_stop(void);
 int synq_conf_observe(struct notifier_block *nb);
 void synq_conf_ignore(struct notifier_block *nb);
 

@@ -77,9 +77,12 @@ static int __init synq_init(void)
 {
 	int err;
 
-	err = synq_refusal_init();
+	err = synq_conf_start();
 	if (err)
 		return err;
+	err = synq_refusal_init();
+	if (err)
+		goto err_conf;
 	err = synq_syn_hook_init();
 	if (err)
 		goto err_refusal;
@@ -107,6 +110,8 @@ err_syn_hook:
 	synq_syn_hook_exit();
 err_refusal:
 	synq_refusal_exit();
+err_conf:
+	synq_conf_stop();
 	return err;
 }
 
@@ -118,7 +123,7 @@ static void __exit synq_exit(void)
 	synq_listener_exit();
 	synq_syn_hook_exit();
 	synq_refusal_exit();
-	rcu_barrier();	/* freed snapshots and records run our text */
+	synq_conf_stop();	/* what was freed, records too, runs our text */
 }
 
 module_init(synq_init);
