@@ -421,6 +421,9 @@ int synq_edit_del_match(struct synq_conf *conf,
 	if (err)
 		return err;
 	conf->class[was - 1].matches--;
+	/* Else the memory of all that ever were stays, to no purpose. */
+	if (!lpm->prefixes)
+		synq_chunks_drop(lpm);
 	tidy_service(conf, service);
 	return 0;
 }
