@@ -26,6 +26,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/random.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -169,29 +170,76 @@ int synq_chunks_own(struct synq_lpm *lpm, const u8 *key, u8 len, bool insert)
 }
 
 /**
+ * synq_chunks_places() - how large an index would be
+ * @lpm: published, so that it does not change any more
+ * @level: out: bits of an address that it would be by
+ *
+ * Context: process, &synq_net.lock held
+ * Return: places in it; 0: @lpm has one, or the way is short without
+ */
+u32 synq_chunks_places(const struct synq_lpm *lpm, u8 *level)
+{
+	if (lpm->index || lpm->prefixes < INDEX_MIN)
+		return 0;
+	return roundup_pow_of_two(2 * synq_lpm_index_level(lpm, level));
+}
+
+/**
+ * synq_chunks_index_alloc() - memory for an index
+ * @places: from synq_chunks_places(), of 8 bytes: at most 32 bytes for each prefix
+ * @level: likewise
+ *
+ * Nobody has to have it, so nobody is killed for it: near its limit a control group
+ * gives up what it can easily, and then the charge fails (__GFP_NORETRY), as does the
+ * allocation when the machine has no more.
+ *
+ * Context: process; may sleep for as long as reclaim takes
+ * Return: to be given to synq_chunks_index() or synq_chunks_index_free(); NULL without
+ * memory
+ */
+struct synq_lpm_index *synq_chunks_index_alloc(u32 places, u8 level)
+{
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY;
+	struct synq_lpm_index *index = kzalloc(sizeof(*index), gfp);
+
+	if (!index)
+		return NULL;
+	/* Apart, since beside it they would take twice as much: a power of two. */
+	index->way = kvcalloc(places, sizeof(*index->way), gfp);
+	if (!index->way) {
+		kfree(index);
+		return NULL;
+	}
+	get_random_bytes(&index->key, sizeof(index->key));
+	index->key |= 1;
+	index->mask = places - 1;
+	index->shift = 64 - ilog2(places);
+	index->level = level;
+	return index;
+}
+
+/**
+ * synq_chunks_index_free() - undo synq_chunks_index_alloc()
+ * @index: that no reader can see; may be NULL
+ *
+ * Context: any
+ */
+void synq_chunks_index_free(struct synq_lpm_index *index)
+{
+	if (index)
+		kvfree(index->way);
+	kfree(index);
+}
+
+/**
  * synq_chunks_index() - shorten the way of lookups
  * @lpm: published, so that it does not change any more
- *
- * At most 32 bytes for each prefix, which are accounted to nobody, since it is a worker
- * that asks for them; without memory the way stays as long as it is.
+ * @index: as large as synq_chunks_places() said of it
  *
  * Context: process, &synq_net.lock held
  */
-void synq_chunks_index(struct synq_lpm *lpm)
+void synq_chunks_index(struct synq_lpm *lpm, struct synq_lpm_index *index)
 {
-	struct synq_lpm_index *index;
-	u32 places;
-	u8 level;
-
-	if (lpm->index || lpm->prefixes < INDEX_MIN)
-		return;
-	places = roundup_pow_of_two(2 * synq_lpm_index_level(lpm, &level));
-	index = kvzalloc(struct_size(index, way, places),
-			 GFP_KERNEL | __GFP_NOWARN);
-	if (!index)
-		return;
-	index->mask = places - 1;
-	index->level = level;
 	synq_lpm_index_fill(lpm, index);
 	/* Pairs with READ_ONCE in synq_lpm_lookup(). */
 	smp_store_release(&lpm->index, index);
@@ -212,6 +260,6 @@ void synq_chunks_drop(struct synq_lpm *lpm)
 		cond_resched();
 	}
 	kvfree(lpm->chunk);
-	kvfree(lpm->index);
+	synq_chunks_index_free(lpm->index);
 	synq_lpm_init(lpm, lpm->bits);
 }

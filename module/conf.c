@@ -17,8 +17,10 @@
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/netlink.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "aggregate.h"
@@ -112,6 +114,7 @@ struct synq_conf *synq_conf_alloc(void)
 
 	if (!conf)
 		return NULL;
+	conf->payer = get_mem_cgroup_from_mm(current->mm);
 	synq_lpm_init(&conf->lpm[0], 32);
 	synq_lpm_init(&conf->lpm[1], 128);
 	for (slot = 0; slot < SYNQ_SLOTS; slot++)
@@ -157,6 +160,7 @@ struct synq_conf *synq_conf_copy(const struct synq_conf *conf)
 	if (!copy)
 		return NULL;
 	*copy = *conf;
+	copy->payer = get_mem_cgroup_from_mm(current->mm);
 	synq_lpm_init(&copy->lpm[0], 32);
 	synq_lpm_init(&copy->lpm[1], 128);
 	for (i = 0; i < SYNQ_SLOTS; i++)
@@ -199,6 +203,7 @@ void synq_conf_free(struct synq_conf *conf)
 		synq_chunks_drop(&conf->service[i].lpm[0]);
 		synq_chunks_drop(&conf->service[i].lpm[1]);
 	}
+	mem_cgroup_put(conf->payer);
 	kvfree(conf);
 }
 

@@ -15,6 +15,7 @@
 #include "synq.h"
 #include "tbf.h"
 
+struct mem_cgroup;
 struct netlink_ext_ack;
 struct synq_aggregates;
 
@@ -122,8 +123,11 @@ struct synq_listener {
 };
 
 /**
- * struct synq_conf - a snapshot: immutable once published, but for the index of @lpm
+ * struct synq_conf - a snapshot: immutable once published, but for the indexes of
+ *	its prefixes, and @payer
  * @free: after a grace period
+ * @payer: memory control group of who began its transaction, with a reference, until
+ *	index.c takes it away; may be NULL
  * @generation: of the commit that published it
  * @serial: of all snapshots ever published, in any network namespace; not 0
  * @mark_mask: bits of the packet mark that carry a class, 0: none
@@ -149,6 +153,7 @@ struct synq_listener {
  */
 struct synq_conf {
 	struct rcu_work free;
+	struct mem_cgroup *payer;
 	u32 generation;
 	u64 serial;
 	u32 mark_mask;

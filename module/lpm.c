@@ -30,6 +30,7 @@
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/byteorder.h>
@@ -133,11 +134,15 @@ static __always_inline u64 head(u64 hi, u8 level)
 	return hi >> (64 - level);
 }
 
-/* Of those of an address, or a free one. */
+/*
+ * Of those of an address, or a free one.  The hash is multiply-shift (Dietzfelbinger
+ * et al., Journal of Algorithms 25(1), 1997): the topmost bits, so that each bit of the
+ * address counts.  Who does not know the key cannot choose prefixes that collide.
+ */
 static __always_inline u32 place_of(const struct synq_lpm *lpm,
 				    const struct synq_lpm_index *index, u64 bits)
 {
-	u32 place = (bits * 0x9e3779b97f4a7c15ULL) >> 32 & index->mask;
+	u32 place = bits * index->key >> index->shift;
 	u32 number;
 
 	while ((number = index->way[place].node)) {
@@ -475,15 +480,16 @@ u16 synq_lpm_lookup(const struct synq_lpm *lpm, const u8 *key, u8 *len)
  *
  * All prefixes: cursor = 0; while ((cursor = synq_lpm_walk(lpm, cursor, &node)))
  *
- * Context: Any; the trie does not change meanwhile.  Where it did between two
- * calls (a dump in parts) the walk is still safe, and visits every prefix that
- * was there throughout and was not moved by the caller.
+ * Context: process, since there may be many free nodes; the trie does not change
+ * meanwhile.  Where it did between two calls (a dump in parts) the walk is still safe,
+ * and visits every prefix that was there throughout and was not moved by the caller.
  * Return: the cursor for the next call, or 0 if there was no further prefix.
  */
 u32 synq_lpm_walk(const struct synq_lpm *lpm, u32 cursor,
 		  const struct synq_lpm_node **node)
 {
 	while (cursor < lpm->used) {
+		cond_resched();
 		cursor = number_after(cursor);
 		if (at(lpm, cursor)->value) {
 			*node = at(lpm, cursor);
@@ -499,7 +505,7 @@ u32 synq_lpm_walk(const struct synq_lpm *lpm, u32 cursor,
  * @lpm: trie with a prefix
  * @level: out: the most that seven of eight prefixes have
  *
- * Context: any; the trie does not change meanwhile.  Visits all prefixes.
+ * Context: process; the trie does not change meanwhile.  Visits all prefixes.
  * Return: number of prefixes that have so many; an index has no more ways
  */
 u32 synq_lpm_index_level(const struct synq_lpm *lpm, u8 *level)
@@ -520,12 +526,12 @@ u32 synq_lpm_index_level(const struct synq_lpm *lpm, u8 *level)
 /**
  * synq_lpm_index_fill() - make an index
  * @lpm: trie
- * @index: zero but for @mask and @level
+ * @index: all set, its ways zero
  *
  * A path has at most @level nodes that are shorter than that, and each leaves one more
  * to do.
  *
- * Context: any; the trie does not change from now on
+ * Context: process; the trie does not change from now on.  Visits nearly all nodes.
  */
 void synq_lpm_index_fill(const struct synq_lpm *lpm, struct synq_lpm_index *index)
 {
@@ -540,6 +546,7 @@ void synq_lpm_index_fill(const struct synq_lpm *lpm, struct synq_lpm_index *inde
 		way = todo[--n];
 		if (!way.node)
 			continue;
+		cond_resched();
 		node = at(lpm, way.node);
 		if (node->len >= index->level) {
 			bits = head(word_at(node->key), index->level);

@@ -56,15 +56,19 @@ struct synq_lpm_way {
 
 /**
  * struct synq_lpm_index - ways into a trie that does not change any more
- * @mask: number of @way less one; a power of two, and at least twice as many as
- *	synq_lpm_index_level() says
+ * @key: of the hash: any odd number; random, where somebody else may choose prefixes
+ * @way: by the hash of these bits, or in the next place that was free; a power of two
+ *	of them, and at least twice as many as synq_lpm_index_level() says
+ * @mask: number of @way less one
+ * @shift: 64 less the bits of @mask
  * @level: bits of an address that a way is found by, 1 to SYNQ_LPM_LEVEL_MAX
- * @way: by the hash of these bits, or in the next place that was free
  */
 struct synq_lpm_index {
+	u64 key;
+	struct synq_lpm_way *way;
 	u32 mask;
+	u8 shift;
 	u8 level;
-	struct synq_lpm_way way[];
 };
 
 /**

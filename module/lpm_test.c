@@ -445,6 +445,52 @@ static bool test_copy(void)
 	return true;
 }
 
+/* Places of an index that are taken, one after the other. */
+static u32 longest_run(const struct synq_lpm_index *index)
+{
+	u32 longest = 0, run = 0, i;
+
+	for (i = 0; i < 2 * index->mask; i++) {
+		run = index->way[i & index->mask].node ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+
+	return longest;
+}
+
+/* Prefixes that a known key of the hash, times these, brings to one place. */
+static bool test_collisions(void)
+{
+	const u64 known = 0x9e3779b97f4a7c15ULL;
+	const u32 number = 2000;
+	struct synq_lpm lpm = make(128, 2 * number - 1);
+	u64 inverse = known, bits;
+	u8 key[16] = {};
+	u32 i, j;
+
+	for (i = 0; i < 5; i++)
+		inverse *= 2 - known * inverse;
+	for (i = 1; i <= number; i++) {
+		bits = inverse * i;
+		for (j = 0; j < 8; j++)
+			key[j] = bits >> (56 - 8 * j);
+		check(!synq_lpm_insert(&lpm, key, 64, 1, false));
+	}
+
+	lpm.index = make_index_by(&lpm, known, 64, number);
+	check(longest_run(lpm.index) == number);
+	drop_index(&lpm);
+	for (i = 0; i < 20; i++) {
+		lpm.index = make_index(&lpm, 64, number);
+		check(longest_run(lpm.index) < number / 8, "%u",
+		      longest_run(lpm.index));
+		drop_index(&lpm);
+	}
+	drop(&lpm);
+
+	return true;
+}
+
 static bool test_size(void)
 {
 	check(sizeof(struct synq_lpm_node) == 32);
@@ -460,6 +506,8 @@ static const struct tap_case cases[] = {
 	{ "prefixes of every length inside each other", test_nested },
 	{ "full chunks refuse and nothing changes", test_full },
 	{ "a trie is independent of those it shares chunks with", test_copy },
+	{ "who does not know the key cannot choose prefixes that collide",
+	  test_collisions },
 	{ "random operations agree with a list", test_random },
 };
 

@@ -13,6 +13,7 @@
 #include <linux/notifier.h>
 #include "conf.h"
 #include "compat.h"
+#include "index.h"
 #include "netlink.h"
 #include "netlink_gen.h"
 #include "trial.h"
@@ -65,7 +66,10 @@ int synq_nl_put_conf(struct sk_buff *skb, const struct synq_net *sn)
 	       synq_nl_put_u64(skb, SYNQ_A_CONF_FOREIGN_OWNER,
 			       atomic64_read(&sn->foreign_owner)) ||
 	       synq_nl_put_u64(skb, SYNQ_A_CONF_MALFORMED,
-			       atomic64_read(&sn->malformed));
+			       atomic64_read(&sn->malformed)) ||
+	       nla_put_u32(skb, SYNQ_A_CONF_INDEXED, synq_index_matches(sn)) ||
+	       synq_nl_put_u64(skb, SYNQ_A_CONF_INDEX_FAILED,
+			       atomic64_read(&sn->index_failed));
 }
 
 /**

@@ -158,6 +158,7 @@ struct synq_net {
 	atomic64_t malformed;		/* syn_hook.c */
 	atomic64_t attach_failed;	/* listener.c */
 	atomic64_t foreign_owner;	/* listener.c */
+	atomic64_t index_failed;	/* index.c */
 
 	spinlock_t wanted_lock;		/* record.c: protects next 2 fields */
 	unsigned int n_wanted;

@@ -337,27 +337,37 @@ static inline bool check_lookup(const struct synq_lpm *lpm,
 }
 
 /* An index by so many bits, for so many ways. */
-static inline struct synq_lpm_index *make_index(const struct synq_lpm *lpm,
-						u8 level, u32 ways)
+static inline struct synq_lpm_index *make_index_by(const struct synq_lpm *lpm,
+						   u64 hash_key, u8 level,
+						   u32 ways)
 {
-	struct synq_lpm_index *index;
+	struct synq_lpm_index *index = allocate(sizeof(*index));
 	u32 places = 2;
 	size_t size;
 
 	while (places < 2 * ways)
 		places *= 2;
-	size = sizeof(*index) + places * sizeof(index->way[0]);
-	index = allocate(size);
-	memset(index, 0, size);
+	size = places * sizeof(*index->way);
+	index->way = allocate(size);
+	memset(index->way, 0, size);
+	index->key = hash_key;
 	index->mask = places - 1;
+	index->shift = __builtin_clzll(places - 1);
 	index->level = level;
 	synq_lpm_index_fill(lpm, index);
 
 	return index;
 }
 
+static inline struct synq_lpm_index *make_index(const struct synq_lpm *lpm,
+						u8 level, u32 ways)
+{
+	return make_index_by(lpm, tap_random() | 1, level, ways);
+}
+
 static inline void drop_index(struct synq_lpm *lpm)
 {
+	free(lpm->index->way);
 	free(lpm->index);
 	lpm->index = NULL;
 }

@@ -96,6 +96,8 @@ static const struct counter net_counters[] = {
 	{ SYNQ_A_CONF_FOREIGN_OWNER, "foreign_owner",
 	  "sockets with another owner" },
 	{ SYNQ_A_CONF_MALFORMED, "malformed", "malformed segments" },
+	{ SYNQ_A_CONF_INDEX_FAILED, "index_failed",
+	  "tables of prefixes without memory for an index" },
 };
 
 #define NET_COUNTERS	(sizeof(net_counters) / sizeof(*net_counters))
@@ -121,6 +123,8 @@ struct row {
  * @room: for how many there is memory
  * @net: counters of the network namespace
  * @sockets: managed now
+ * @matches: in force
+ * @indexed: of those, found by an index
  * @generation: of the configuration
  * @confirm_left: seconds until it goes back, or 0
  * @bypass: switched off
@@ -134,6 +138,8 @@ struct stats {
 	unsigned int room;
 	__u64 net[NET_COUNTERS];
 	__u32 sockets;
+	__u32 matches;
+	__u32 indexed;
 	__u32 generation;
 	__u32 confirm_left;
 	bool bypass;
@@ -232,6 +238,8 @@ static void take_net(struct nlattr **attr, void *arg)
 	for (i = 0; i < NET_COUNTERS; i++)
 		stats->net[i] = attr_u64(attr, net_counters[i].type);
 	stats->sockets = attr_u32(attr, SYNQ_A_CONF_SOCKETS);
+	stats->matches = attr_u32(attr, SYNQ_A_CONF_MATCHES);
+	stats->indexed = attr_u32(attr, SYNQ_A_CONF_INDEXED);
 	stats->generation = attr_u32(attr, SYNQ_A_CONF_GENERATION);
 	stats->confirm_left = attr_u32(attr, SYNQ_A_CONF_CONFIRM_LEFT);
 	stats->bypass = attr_u8(attr, SYNQ_A_CONF_BYPASS);
@@ -374,6 +382,7 @@ static void print_net(const struct stats *stats)
 		printf("on trial for %us (synq confirm keeps it)\n",
 		       stats->confirm_left);
 	printf("sockets managed: %u\n", stats->sockets);
+	printf("matches: %u, by index: %u\n", stats->matches, stats->indexed);
 	for (i = 0; i < NET_COUNTERS; i++)
 		printf("%s: %llu\n", net_counters[i].heading, stats->net[i]);
 }
@@ -391,6 +400,8 @@ static json_t *conf_json(const struct stats *stats)
 	json_object_set_new(json, "bypass", json_boolean(stats->bypass));
 	json_object_set_new(json, "enforce", json_boolean(!stats->observe));
 	json_object_set_new(json, "sockets", json_integer(stats->sockets));
+	json_object_set_new(json, "matches", json_integer(stats->matches));
+	json_object_set_new(json, "indexed", json_integer(stats->indexed));
 	for (i = 0; i < NET_COUNTERS; i++)
 		json_object_set_new(json, net_counters[i].key,
 				    json_integer(stats->net[i]));
