@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The netlink ABI by somebody else's client: the kernel's own YNL, driven by the
-# spec, dumps classes and listeners; and what needs two sockets at once: a
-# transaction without commit changes nothing, one that began from an older
-# generation is refused (ESTALE), a socket has one transaction (EBUSY), an edit
-# without one is refused (ENOENT), a spoiled one cannot be committed (ECANCELED).
+# spec, dumps classes and listeners, adds, dumps and deletes services of other hosts;
+# and what needs two sockets at once: a transaction without commit changes nothing, one
+# that began from an older generation is refused (ESTALE), a socket has one transaction
+# (EBUSY), an edit without one is refused (ENOENT), a spoiled one cannot be committed
+# (ECANCELED).
 #
 # Would miss its mark if: an edit were seen before its commit, a draft outlived
 # its socket, or a second writer overwrote the first's work.
@@ -25,7 +26,7 @@ if [ ! -e "$SYNQ_SPEC" ] || [ ! -e "$SYNQ_YNL/lib" ] &&
 	skip_all "SYNQ_YNL and SYNQ_SPEC do not say where the client and the spec are"
 fi
 python3 -c 'import yaml' 2>/dev/null || skip_all "python3 has no yaml"
-plan 78
+plan 100
 
 load_synq
 three_classes | sed "s, max-wait none,," | apply
@@ -83,6 +84,9 @@ check("what was not given is absent", not {"cap", "max-wait", "min-share"} &
       set(classes["gold"]))
 check("but for weight and enforce", classes["gold"]["weight"] == 1 and
       classes["gold"]["enforce"] == 1)
+conf = one.do("conf-get", {})
+check("six matches are too few for an index", conf["matches"] == 6 and
+      conf["indexed"] == 0 and conf["index-failed"] == 0)
 check("listeners", one.dump("listener-get", {}) ==
       [{"port": port, "order": "strict", "enforce": 1, "app-order": 0, "sockets": 1,
         "app-cookies": 0}])
@@ -216,6 +220,73 @@ one.do("conf-begin", {})
 one.do("match-del", {n: v for n, v in scoped.items() if n != "class"})
 one.do("conf-commit", {})
 check("and go with their last match", one.do("conf-get", {})["services"] == 0)
+
+def error_in_draft(op, values):
+    one.do("conf-begin", {})
+    error = error_of(one.do, op, values)
+    one.do("conf-abort", {})
+    return error
+
+
+web = {"port": 443, "forward": True}
+net = {"to": v4, "to-length": 24, "port": 80, "port-last": 90, "forward": True}
+host6 = {"to": v6, "port": 65535, "forward": True}
+check("no service of another host", one.dump("service-get", {}) == [] and
+      one.do("conf-get", {})["forwards"] == 0)
+for values, text in (
+        ({"forward": True}, "no port"),
+        ({"port": 443}, "nothing is to be done with it"),
+        ({**web, "port": 0}, "port 0"),
+        ({**web, "port-last": 442}, "ports in the wrong order"),
+        ({**web, "to-length": 24}, "a length without an address"),
+        ({**net, "to-length": 33}, "an address that is too short"),
+        ({**net, "to-length": 22}, "host bits"),
+        ({**net, "to": v4[:3], "to-length": 8}, "an address of 3 bytes"),
+        ({**host6, "to-length": 129}, "129 bits")):
+    check(f"a service refused: {text}", refused("service-add", values))
+one.do("conf-begin", {})
+for values in web, net, host6:
+    one.do("service-add", values)
+check("the same service, written otherwise", error_of(
+    one.do, "service-add", {**web, "port-last": 443}) == errno.EEXIST)
+one.do("conf-abort", {})
+check("nothing of a draft that is dropped", one.dump("service-get", {}) == [])
+one.do("conf-begin", {})
+for values in web, net, host6:
+    one.do("service-add", values)
+one.do("conf-commit", {"changes": 3})
+services = two.dump("service-get", {})
+check("services, the most specific first", [
+    (s.get("to-length"), s["port"], s["port-last"]) for s in services] ==
+      [(128, 65535, 65535), (24, 80, 90), (None, 443, 443)])
+check("their addresses, and what is done with them", [
+    s.get("to") for s in services] in
+      (["2001:db8::", "192.0.2.0", None], [v6, v4, None]) and
+      all(s["forward"] for s in services))
+check("they are counted", one.do("conf-get", {})["forwards"] == 3)
+check("stats of all of them together", {
+    s["class"] for s in one.dump("stats-get", {}) if s["port"] == 0} == set(names))
+check("a service that is not there", error_in_draft(
+    "service-del", {"port": 442}) == errno.ENOENT)
+check("nor by other addresses", error_in_draft(
+    "service-del", {"to": v4, "port": 443}) == errno.ENOENT)
+one.do("conf-begin", {})
+for port_of_many in range(1, 62):
+    one.do("service-add", {"port": port_of_many, "forward": True})
+check("a 65th", error_of(one.do, "service-add", {"port": 1000, "forward": True}) ==
+      errno.ENOSPC)
+one.do("conf-abort", {})
+one.do("conf-begin", {})
+one.do("service-del", {"to": v4, "to-length": 24, "port": 80, "port-last": 90})
+one.do("conf-commit", {"changes": 1})
+check("one less", [s["port"] for s in one.dump("service-get", {})] == [65535, 443])
+one.do("conf-begin", {})
+one.do("service-del", {"to": v6, "to-length": 128, "port": 65535, "port-last": 65535})
+one.do("service-del", {"port": 443})
+one.do("conf-commit", {"changes": 2})
+check("none, nor their stats", one.dump("service-get", {}) == [] and
+      one.do("conf-get", {})["forwards"] == 0 and
+      not [s for s in one.dump("stats-get", {}) if s["port"] == 0])
 
 before = generation()
 one.do("conf-begin", {})
