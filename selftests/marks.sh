@@ -6,7 +6,8 @@
 # count by it, and the connection keeps the class of its SYN in the accept
 # queue, through SYN cookies as well, whose final ACK has it without any rule.
 # Other bits of the mark stay. Masks and marks that cannot be are refused, with the
-# reason. The gate is in marks_gate.sh.
+# reason, and routing rules that test the same bits are named. The gate is in
+# marks_gate.sh.
 #
 # Would miss its mark if: the mask were not read before the matches, marks were
 # not written, or the queue classified by address alone.
@@ -94,7 +95,7 @@ refused() {
 	fi
 }
 
-plan 24
+plan 28
 
 srv nft -f "$(command -v class-by-mark.nft)" || die "class-by-mark.nft"
 srv nft -f "$(command -v count-by-class.nft)" || die "count-by-class.nft"
@@ -138,7 +139,24 @@ sq apply "$TMP/conf" 2>"$TMP/err" && rc=0 || rc=$?
 is "marks are refused while tcp_fwmark_accept is 0" "$rc" 1
 check "and the sysctl is named" grep -q tcp_fwmark_accept "$TMP/err"
 set_sysctl "$SRV" net.ipv4.tcp_fwmark_accept 1
-apply <"$TMP/conf"
+apply <"$TMP/conf" 2>"$TMP/err"
+is "of routing rules that leave its bits alone, nothing" "$(<"$TMP/err")" ""
+ip rule add fwmark 0x5/0xf0ffffff lookup 100 priority 99
+apply <"$TMP/conf" 2>"$TMP/err"
+is "nor of one that tests other bits" "$(<"$TMP/err")" ""
+ip rule add fwmark 7 lookup 100 priority 100
+apply <"$TMP/conf" 2>"$TMP/err"
+is "of one that tests them, a remark" "$(<"$TMP/err")" \
+	"synq: note: ip rule 100 tests bits of the mark, 0x7/0xffffffff: a class decides a route"
+ip rule del priority 100
+ip -6 rule add fwmark 0x1000000/0x3000000 lookup 100 priority 101
+ip -6 rule add fwmark 0x2000000/0x3000000 lookup 100 priority 102
+apply <"$TMP/conf" 2>"$TMP/err"
+is "and of two" "$(<"$TMP/err")" \
+	"synq: note: ip -6 rule 101 tests bits of the mark, 0x1000000/0x3000000: a class decides a route (and others do)"
+ip -6 rule del priority 101
+ip -6 rule del priority 102
+ip rule del priority 99
 is "listed back" "$(sq save | head -n 1)" "mark mask 0x0f000000"
 
 srv nft reset counters table inet synq_counters >/dev/null

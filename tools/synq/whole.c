@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "print.h"
+#include "rules.h"
 
 #define TRIES		10
 
@@ -207,6 +208,8 @@ int command_apply(struct words *words, unsigned int flags)
 	}
 	if (!error) {
 		conf_notes(&conf);
+		if (!(flags & FLAG_CHECK))
+			rules_note(conf.mask);
 		if (flags & FLAG_PRINT)
 			conf_print(&conf);
 		if (confirm_within)
