@@ -16,8 +16,13 @@
  * is over, out of the last hundred or the last half second: a spoofed flood
  * completes nothing, so it adds nothing.  Nothing known, all are expected.
  *
+ * Each SYN that is let through, and each final ACK, comes here, mostly to slices in
+ * which nothing happened: only those in use are looked at.
+ *
  * It does not decide anything, read a clock or lock.  Pure.
  */
+#include <linux/bitops.h>
+#include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -110,12 +115,27 @@ void synq_flight_init(struct synq_flight *flight)
 {
 	flight->resolved = PRIOR;
 	flight->completed = PRIOR;
+	flight->ratio = SYNQ_FLIGHT_ONE;
 	flight->written = -(u64)SYNQ_FLIGHT_SLICES;
 }
 
 static unsigned int at(u64 slice)
 {
 	return slice % SYNQ_FLIGHT_SLICES;
+}
+
+static_assert(SYNQ_FLIGHT_SLICES == 16);	/* as many as a u16 has bits */
+
+/* The places of the last @n slices up to @slice, 1 to all, as bits. */
+static u32 places(u64 slice, u32 n)
+{
+	return rol16((1U << n) - 1, at(slice + 1 - n));
+}
+
+static void use(struct synq_flight *flight, u64 slice)
+{
+	WRITE_ONCE(flight->used, flight->used | 1U << at(slice));
+	flight->written = flight->slice;
 }
 
 /* The time of a slice is over. */
@@ -130,17 +150,31 @@ static void resolve(struct synq_flight *flight, unsigned int i)
 	flight->begun[i] = 0;
 }
 
-/* What is older than a hundred handshakes and half a second counts less. */
-static void forget(struct synq_flight *flight,
+/* That of all in some places is.  Returns false if there are none. */
+static bool resolve_all(struct synq_flight *flight, u32 over)
+{
+	u32 left;
+
+	for (left = over; left; left &= left - 1)
+		resolve(flight, __ffs(left));
+	return over;
+}
+
+/*
+ * What is older than a hundred handshakes and half a second counts less.  Returns
+ * true if it did.
+ */
+static bool forget(struct synq_flight *flight,
 		   const struct synq_flight_clock *clock)
 {
 	if (flight->resolved <= 2 * MEMORY ||
 	    (flight->slice - flight->scaled) * clock->slice_ns < MEMORY_NS)
-		return;
+		return false;
 	flight->completed = div64_u64(flight->completed * MEMORY,
 				      flight->resolved);
 	flight->resolved = MEMORY;
 	flight->scaled = flight->slice;
+	return true;
 }
 
 /* Slices of another length: what is open counts as begun just now. */
@@ -161,6 +195,7 @@ static void rebase(struct synq_flight *flight,
 	flight->slice = 0;
 	flight->scaled = 0;
 	flight->written = 0;
+	WRITE_ONCE(flight->used, 1);
 	flight->open[0] = open;
 	flight->begun[0] = begun;
 }
@@ -182,8 +217,9 @@ static u64 slice_of(const struct synq_flight_clock *clock, u64 ns)
 void synq_flight_advance(struct synq_flight *flight,
 			 const struct synq_flight_clock *clock, u64 now_ns)
 {
+	u32 steps, over;
+	bool changed;
 	u64 now;
-	u32 steps;
 
 	if (flight->epoch_ns != clock->epoch_ns)
 		rebase(flight, clock);
@@ -191,10 +227,14 @@ void synq_flight_advance(struct synq_flight *flight,
 	if (now <= flight->slice)
 		return;
 	steps = min_t(u64, now - flight->slice, SYNQ_FLIGHT_SLICES);
-	while (steps)
-		resolve(flight, at(now - --steps));
+	over = flight->used & places(now, steps);
+	WRITE_ONCE(flight->used, flight->used & ~over);
+	changed = resolve_all(flight, over);
 	flight->slice = now;
-	forget(flight, clock);
+	changed |= forget(flight, clock);
+	if (changed)
+		flight->ratio = div64_u64(flight->completed * SYNQ_FLIGHT_ONE,
+					  flight->resolved);
 }
 
 /**
@@ -211,7 +251,7 @@ void synq_flight_begin(struct synq_flight *flight,
 	synq_flight_advance(flight, clock, now_ns);
 	flight->open[at(flight->slice)]++;
 	flight->begun[at(flight->slice)]++;
-	flight->written = flight->slice;
+	use(flight, flight->slice);
 }
 
 /**
@@ -237,7 +277,7 @@ void synq_flight_complete(struct synq_flight *flight,
 	if (slice + SYNQ_FLIGHT_SLICES <= flight->slice)
 		return;
 	flight->open[at(slice)]--;
-	flight->written = flight->slice;
+	use(flight, slice);
 }
 
 /**
@@ -263,11 +303,11 @@ bool synq_flight_is_idle(const struct synq_flight *flight)
  */
 u32 synq_flight_open(const struct synq_flight *flight)
 {
+	u32 left = flight->used & places(flight->slice, SYNQ_FLIGHT_WINDOW);
 	s64 open = 0;
-	unsigned int i;
 
-	for (i = 0; i <= WINDOW && i <= flight->slice; i++)
-		open += flight->open[at(flight->slice - i)];
+	for (; left; left &= left - 1)
+		open += flight->open[__ffs(left)];
 	return max_t(s64, open, 0);
 }
 
@@ -280,7 +320,7 @@ u32 synq_flight_open(const struct synq_flight *flight)
  */
 u32 synq_flight_ratio(const struct synq_flight *flight)
 {
-	return div64_u64(flight->completed * SYNQ_FLIGHT_ONE, flight->resolved);
+	return flight->ratio;
 }
 
 /**
@@ -300,11 +340,12 @@ void synq_flight_due(const struct synq_flight *flight, u32 ratio, u32 times,
 		     u64 due[SYNQ_FLIGHT_WINDOW])
 {
 	u64 now = READ_ONCE(flight->slice);
-	unsigned int age;
+	u32 used = READ_ONCE(flight->used) & places(now, SYNQ_FLIGHT_WINDOW);
 
-	for (age = 0; age < SYNQ_FLIGHT_WINDOW && age <= now; age++) {
-		s64 begun = READ_ONCE(flight->begun[at(now - age)]);
-		s64 open = READ_ONCE(flight->open[at(now - age)]);
+	for (; used; used &= used - 1) {
+		unsigned int place = __ffs(used), age = at(now - place);
+		s64 begun = READ_ONCE(flight->begun[place]);
+		s64 open = READ_ONCE(flight->open[place]);
 		s64 left = begun * ratio - (begun - open) * SYNQ_FLIGHT_ONE;
 
 		due[age] += max_t(s64, 0, min(times * left,

@@ -31,23 +31,28 @@ struct synq_flight_clock {
  * @epoch_ns: of the clock when the slices were filled
  * @slice: number of the present slice
  * @written: that in which one was begun or completed last
- * @open: handshakes begun in a slice that have not completed; may be off by
- *	one between neighbours, hence below zero
- * @begun: handshakes begun in a slice
+ * @used: places of slices that may have any, as bits; where none is, @open and
+ *	@begun are 0
+ * @ratio: of @resolved that are @completed, of SYNQ_FLIGHT_ONE
  * @resolved: handshakes whose time is over, of SYNQ_FLIGHT_ONE each; scaled down
  *	now and then
  * @completed: of those, completed
  * @scaled: slice in which they were
+ * @open: handshakes begun in a slice that have not completed; may be off by
+ *	one between neighbours, hence below zero
+ * @begun: handshakes begun in a slice
  */
 struct synq_flight {
 	u64 epoch_ns;
 	u64 slice;
 	u64 written;
-	s32 open[SYNQ_FLIGHT_SLICES];
-	u32 begun[SYNQ_FLIGHT_SLICES];
+	u32 used;
+	u32 ratio;
 	u64 resolved;
 	u64 completed;
 	u64 scaled;
+	s32 open[SYNQ_FLIGHT_SLICES];
+	u32 begun[SYNQ_FLIGHT_SLICES];
 };
 
 void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns);

@@ -340,6 +340,57 @@ static bool stalls(void)
 	return true;
 }
 
+/* What is looked at is all there is: as if each slice was, and each ratio made anew. */
+static bool is_whole(const struct synq_flight *flight)
+{
+	s64 open = 0;
+	u64 age;
+
+	for (age = 0; age < SYNQ_FLIGHT_SLICES; age++) {
+		unsigned int place = (flight->slice - age) % SYNQ_FLIGHT_SLICES;
+
+		if (age < SYNQ_FLIGHT_WINDOW && age <= flight->slice)
+			open += flight->open[place];
+		if (flight->used & 1U << place)
+			continue;
+		check(!flight->open[place] && !flight->begun[place],
+		      "%d open, %u begun in an unused slice",
+		      flight->open[place], flight->begun[place]);
+	}
+	check(synq_flight_open(flight) == (open > 0 ? open : 0),
+	      "%u open, not %lld", synq_flight_open(flight), open);
+	check(synq_flight_ratio(flight) ==
+	      flight->completed * SYNQ_FLIGHT_ONE / flight->resolved,
+	      "ratio %u", synq_flight_ratio(flight));
+	return true;
+}
+
+/* Those of the present and the eight slices before, each at its age. */
+static bool due_by_age(void)
+{
+	unsigned int n, i, age;
+
+	begin(5 * MS);
+	for (n = 0; n < 2000; n++) {
+		u64 due[SYNQ_FLIGHT_WINDOW] = { 0 }, now;
+
+		pass(twin.now + tap_below(4) * twin.clock.slice_ns);
+		for (i = tap_below(3); i; i--)
+			add(0);
+		now = twin.flight.slice;
+		synq_flight_due(&twin.flight, SYNQ_FLIGHT_ONE, 1, due);
+		for (age = 0; age < SYNQ_FLIGHT_WINDOW && age <= now; age++)
+			check(due[age] == SYNQ_FLIGHT_ONE *
+			      (u64)twin.flight.open[(now - age) % SYNQ_FLIGHT_SLICES],
+			      "%llu due of age %u", due[age], age);
+		if (!is_whole(&twin.flight))
+			return false;
+		if (twin.n > MANY - 4)
+			break;
+	}
+	return true;
+}
+
 /* Completions that nobody began, ages before the epoch, a clock that goes back. */
 static bool nonsense(void)
 {
@@ -371,6 +422,8 @@ static bool nonsense(void)
 		      "ratio %u", synq_flight_ratio(&flight));
 		check(synq_flight_open(&flight) <= 100000, "open %u",
 		      synq_flight_open(&flight));
+		if (!is_whole(&flight))
+			return false;
 	}
 	return true;
 }
@@ -385,6 +438,7 @@ static const struct tap_case cases[] = {
 	{ "idle for long", idle_for_long },
 	{ "an idle one may wait", idle_may_wait },
 	{ "stalls", stalls },
+	{ "due by age", due_by_age },
 	{ "nonsense", nonsense },
 };
 

@@ -11,4 +11,15 @@ static inline int fls64(u64 x)
 	return x ? 64 - __builtin_clzll(x) : 0;
 }
 
+/* Number of the lowest bit set, counted from 0; @x is not 0. */
+static inline unsigned long __ffs(unsigned long x)
+{
+	return __builtin_ctzl(x);
+}
+
+static inline u16 rol16(u16 word, unsigned int shift)
+{
+	return word << (shift & 15) | word >> (-shift & 15);
+}
+
 #endif /* _SYNQ_TEST_LINUX_BITOPS_H */
