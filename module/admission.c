@@ -40,8 +40,8 @@
  * - what the handshakes under way will add, and when (flight.c).
  *
  * Of most servers all this is far below the limits, and a sum is enough to see
- * it.  Only where it is not, what happens until the handshake has completed is
- * foreseen.
+ * it: one over all classes for the first, whose limit is the kernel's.  Only where
+ * it is not, what happens until the handshake has completed is foreseen.
  *
  * The test reads these without a lock, since a flood's SYNs come here; only a
  * SYN that is let through, and the first to come in a new slice of time, take
@@ -49,8 +49,11 @@
  *
  * Called in softirq or process context, under rcu_read_lock().
  */
+#include <linux/bitops.h>
+#include <linux/build_bug.h>
 #include <linux/cpumask.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <net/inet_connection_sock.h>
 #include <net/request_sock.h>
 #include <net/tcp.h>
@@ -60,6 +63,8 @@
 #define QUARTER(backlog)	max_t(u32, (backlog) / 4, 1)
 #define COOKIE_SLACK(backlog)	((backlog) / 16)
 #define NO_LIMIT		U32_MAX
+
+static_assert(SYNQ_SLOTS <= BITS_PER_TYPE(u32));	/* synq_admission.busy */
 
 /* Slots of the queue that a share of it means: at least one. */
 static u32 share_of(u32 backlog, u32 share, u32 whole)
@@ -86,6 +91,21 @@ static u32 kept_for(const struct synq_conf *conf,
 	return 0;
 }
 
+/* Are slots kept for any class?  Most configurations need not be asked for each. */
+static bool keeps_any(const struct synq_conf *conf,
+		      const struct synq_listener *listener)
+{
+	switch ((enum synq_order)listener->order) {
+	case SYNQ_ORDER_STRICT:
+		return conf->min_shares;
+	case SYNQ_ORDER_WEIGHTED:
+		return true;
+	case SYNQ_ORDER_FIFO:
+		break;
+	}
+	return false;
+}
+
 /*
  * Slots that are kept for others than @class and still free; @any: there are such
  * slots at all.
@@ -100,6 +120,8 @@ static u32 free_for_others(const struct synq_conf *conf,
 	u8 i;
 
 	*any = false;
+	if (!keeps_any(conf, listener))
+		return 0;
 	for (i = 0; i < conf->n_positions; i++) {
 		u32 kept;
 
@@ -175,9 +197,9 @@ static u32 limit_at_syn(u32 limit, u32 backlog, u32 more)
 				backlog);
 }
 
-static u32 kept_at_syn(u32 kept, u32 slack)
+static u32 kept_at_syn(u32 kept, u32 more, u32 backlog)
 {
-	return kept - min(kept / 4, slack);
+	return kept ? kept - min(kept / 4, synq_slack(more, backlog)) : 0;
 }
 
 /* So long are those waited for who came before the listener was managed. */
@@ -205,14 +227,21 @@ void synq_admission_init(struct synq_admission *admission, const struct sock *sk
 	admission->slice_ns = admission->clock.slice_ns;
 }
 
-/* What the test at the SYN reads. */
+/* Something was written to a flight, or time passed: what the test at the SYN reads. */
 static void publish(struct synq_admission *admission, u8 slot)
 {
 	const struct synq_flight *flight = &admission->flight[slot];
+	u32 open = synq_flight_open(flight), ratio = synq_flight_ratio(flight);
+	u32 expected = div_u64((u64)open * ratio + SYNQ_FLIGHT_ONE - 1,
+			       SYNQ_FLIGHT_ONE);
 
 	lockdep_assert_held(&admission->lock);
-	WRITE_ONCE(admission->open[slot], synq_flight_open(flight));
-	WRITE_ONCE(admission->ratio[slot], synq_flight_ratio(flight));
+	admission->busy |= BIT(slot);
+	WRITE_ONCE(admission->all_expected, admission->all_expected -
+		   admission->expected[slot] + expected);
+	WRITE_ONCE(admission->open[slot], open);
+	WRITE_ONCE(admission->ratio[slot], ratio);
+	WRITE_ONCE(admission->expected[slot], expected);
 }
 
 /**
@@ -224,28 +253,33 @@ static void publish(struct synq_admission *admission, u8 slot)
  * The first to come in a new slice of time advances all classes that have handshakes
  * under way: of one whose handshakes are all over no number changes.
  *
+ * @now_ns may be of a moment ago, even of before the listener was managed.
+ *
  * Context: any
  */
 void synq_admission_advance(struct synq_admission *admission,
 			    const struct sock *sk, u64 now_ns)
 {
-	u32 half_open = max(inet_csk_reqsk_queue_len(sk), 0);
-	u8 slot;
+	u32 left;
 
 	if (now_ns < READ_ONCE(admission->due_ns) ||
 	    !spin_trylock_bh(&admission->lock))
 		return;
-	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
-		if (synq_flight_is_idle(&admission->flight[slot]))
+	for (left = admission->busy; left; left &= left - 1) {
+		u8 slot = __ffs(left);
+
+		if (synq_flight_is_idle(&admission->flight[slot])) {
+			admission->busy &= ~BIT(slot);
 			continue;
+		}
 		synq_flight_advance(&admission->flight[slot],
 				    &admission->clock, now_ns);
 		publish(admission, slot);
 	}
-	if (now_ns - admission->since_ns > UNSEEN_NS)
+	if (now_ns > admission->since_ns + UNSEEN_NS)
 		WRITE_ONCE(admission->unseen, 0);
 	synq_halfopen_settle(&admission->synqueue.halfopen, now_ns,
-			     half_open);
+			     max(inet_csk_reqsk_queue_len(sk), 0));
 	WRITE_ONCE(admission->due_ns, now_ns + admission->clock.slice_ns);
 	spin_unlock_bh(&admission->lock);
 }
@@ -311,12 +345,10 @@ static void add_all(struct synq_law *law, const struct synq_view *view)
 
 	for (i = 0; i < view->conf->n_positions; i++) {
 		u8 slot = view->conf->order[i];
-		u32 open = READ_ONCE(view->admission->open[slot]);
-		u32 expected = div_u64((u64)open * ratio_of(view, slot) +
-				       SYNQ_FLIGHT_ONE - 1, SYNQ_FLIGHT_ONE);
+		u32 expected = READ_ONCE(view->admission->expected[slot]);
 
 		law->queued += expected;
-		law->most += open;
+		law->most += READ_ONCE(view->admission->open[slot]);
 		if (i <= view->class->position)
 			law->ahead += expected;
 		if (slot == view->class->slot)
@@ -364,10 +396,10 @@ static void foresee(struct synq_law *law, const struct synq_view *view)
 
 /* Seldom: what is refused does not wait for a lock. */
 static void learn_refused(struct synq_admission *admission,
-			  const struct synq_class *class, u32 backlog,
-			  u64 now_ns)
+			  const struct synq_class *class, u32 backlog)
 {
 	struct synq_slack *slack = slack_of(admission, class);
+	u64 now_ns = ktime_get_ns();
 
 	if (!synq_slack_is_news(READ_ONCE(slack->refused_ns), now_ns) ||
 	    !spin_trylock_bh(&admission->lock))
@@ -376,9 +408,95 @@ static void learn_refused(struct synq_admission *admission,
 	spin_unlock_bh(&admission->lock);
 }
 
+/*
+ * Is there room for who has neither cap nor longest wait, nor any limit but the
+ * kernel's?  The law would say the same, from numbers that need not be asked for.
+ */
+static bool has_room(const struct synq_admission *admission,
+		    const struct synq_conf *conf,
+		    const struct synq_listener *listener,
+		    const struct synq_class *class, const struct sock *sk)
+{
+	u64 queued = READ_ONCE(sk->sk_ack_backlog);
+
+	queued += READ_ONCE(admission->all_expected);
+	queued += READ_ONCE(admission->unseen);
+	queued += synq_slack_found(READ_ONCE(admission->first.more),
+				   READ_ONCE(sk->sk_max_ack_backlog));
+	return !class->cap && !class->reserve_before &&
+	       class->max_wait_effective == SYNQ_WAIT_NONE &&
+	       !keeps_any(conf, listener) &&
+	       queued <= READ_ONCE(sk->sk_max_ack_backlog);
+}
+
+/* Not inline: what it has on the stack is for those only who have to ask. */
+static noinline enum synq_verdict
+ask_law(struct synq_admission *admission, const struct synq_conf *conf,
+	const struct synq_listener *listener, const struct synq_class *class,
+	const struct sock *sk, const struct synq_acceptq *queue,
+	const struct synq_withheld *withheld, u32 refused_ms)
+{
+	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
+	u32 limit = limit_of(conf, listener, class, queue, backlog);
+	u32 more = READ_ONCE(slack_of(admission, class)->more);
+	struct synq_view view = {
+		.admission = admission,
+		.conf = conf,
+		.listener = listener,
+		.class = class,
+		.queued = READ_ONCE(sk->sk_ack_backlog),
+		.ahead = synq_acceptq_ahead(queue, sk, class->position),
+		.interval_ns = READ_ONCE(queue->drain.interval_ns) ?:
+			       READ_ONCE(queue->drain.pace_ns),
+	};
+	struct synq_law law = {
+		.limit = limit_at_syn(limit, backlog, more),
+		.queued = view.queued,
+		.most = view.queued,
+		.withheld_max = NO_LIMIT,
+		.kept = kept_at_syn(kept_for(conf, listener, class, backlog),
+				    more, backlog),
+		.cap = share_of(backlog, class->cap, 100),
+		.own = synq_acceptq_own(queue, class->position),
+		.ahead = view.ahead,
+		.low = min(view.queued, READ_ONCE(queue->drain.low)),
+		.interval_ns = READ_ONCE(queue->drain.interval_ns),
+		.refused_ns = (u64)refused_ms * NSEC_PER_MSEC,
+	};
+	enum synq_law_answer answer;
+
+	if (limit == NO_LIMIT) {
+		limit_first(&law, class, admission, backlog);
+	} else {
+		law.withheld = min_t(u32, READ_ONCE(withheld->total),
+				     max(inet_csk_reqsk_queue_len(sk), 0));
+		law.withheld_max = QUARTER(backlog);
+	}
+	if (class->max_wait_effective != SYNQ_WAIT_NONE)
+		law.max_wait_ns = (u64)class->max_wait_effective *
+				  NSEC_PER_MSEC;
+	add_all(&law, &view);
+	answer = synq_law(&law);
+	if (answer != SYNQ_LAW_ADMIT) {
+		foresee(&law, &view);
+		answer = synq_law(&law);
+	}
+	switch (answer) {
+	case SYNQ_LAW_ADMIT:
+		break;
+	case SYNQ_LAW_FULL:
+		if (law.queued >= law.limit)
+			learn_refused(admission, class, backlog);
+		return SYNQ_VERDICT_QUEUE_REFUSE;
+	case SYNQ_LAW_LATE:
+		return SYNQ_VERDICT_WAIT_REFUSE;
+	}
+	return SYNQ_VERDICT_ADMIT;
+}
+
 /**
  * synq_admission_syn() - may one more handshake of a class begin?
- * @admission: of the listener
+ * @admission: of the listener, advanced
  * @conf: snapshot
  * @listener: configured
  * @class: of the SYN
@@ -400,64 +518,10 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_withheld *withheld,
 				     u32 refused_ms)
 {
-	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
-	u32 limit = limit_of(conf, listener, class, queue, backlog);
-	u32 more = READ_ONCE(slack_of(admission, class)->more);
-	struct synq_view view = {
-		.admission = admission,
-		.conf = conf,
-		.listener = listener,
-		.class = class,
-		.queued = READ_ONCE(sk->sk_ack_backlog),
-		.ahead = synq_acceptq_ahead(queue, sk, class->position),
-		.interval_ns = READ_ONCE(queue->drain.interval_ns) ?:
-			       READ_ONCE(queue->drain.pace_ns),
-	};
-	struct synq_law law = {
-		.limit = limit_at_syn(limit, backlog, more),
-		.queued = view.queued,
-		.most = view.queued,
-		.withheld_max = NO_LIMIT,
-		.kept = kept_at_syn(kept_for(conf, listener, class, backlog),
-				    synq_slack(more, backlog)),
-		.cap = share_of(backlog, class->cap, 100),
-		.own = synq_acceptq_own(queue, class->position),
-		.ahead = view.ahead,
-		.low = min(view.queued, READ_ONCE(queue->drain.low)),
-		.interval_ns = READ_ONCE(queue->drain.interval_ns),
-		.refused_ns = (u64)refused_ms * NSEC_PER_MSEC,
-	};
-	enum synq_law_answer answer;
-	u64 now = ktime_get_ns();
-
-	if (limit == NO_LIMIT) {
-		limit_first(&law, class, admission, backlog);
-	} else {
-		law.withheld = min_t(u32, READ_ONCE(withheld->total),
-				     max(inet_csk_reqsk_queue_len(sk), 0));
-		law.withheld_max = QUARTER(backlog);
-	}
-	if (class->max_wait_effective != SYNQ_WAIT_NONE)
-		law.max_wait_ns = (u64)class->max_wait_effective *
-				  NSEC_PER_MSEC;
-	synq_admission_advance(admission, sk, now);
-	add_all(&law, &view);
-	answer = synq_law(&law);
-	if (answer != SYNQ_LAW_ADMIT) {
-		foresee(&law, &view);
-		answer = synq_law(&law);
-	}
-	switch (answer) {
-	case SYNQ_LAW_ADMIT:
-		break;
-	case SYNQ_LAW_FULL:
-		if (law.queued >= law.limit)
-			learn_refused(admission, class, backlog, now);
-		return SYNQ_VERDICT_QUEUE_REFUSE;
-	case SYNQ_LAW_LATE:
-		return SYNQ_VERDICT_WAIT_REFUSE;
-	}
-	return SYNQ_VERDICT_ADMIT;
+	if (has_room(admission, conf, listener, class, sk))
+		return SYNQ_VERDICT_ADMIT;
+	return ask_law(admission, conf, listener, class, sk, queue, withheld,
+		       refused_ms);
 }
 
 /**
@@ -466,28 +530,28 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
  * @admission: of the listener
  * @class: of the SYN
  * @is_halfopen: it was let through, and takes a place in the SYN queue
+ * @now_ns: monotonic clock, ns; as for synq_admission_advance()
  *
  * Context: any
  */
 void synq_admission_begin(struct synq_admission *admission,
-			  const struct synq_class *class, bool is_halfopen)
+			  const struct synq_class *class, bool is_halfopen,
+			  u64 now_ns)
 {
-	u64 now = ktime_get_ns();
-
 	spin_lock_bh(&admission->lock);
 	synq_flight_begin(&admission->flight[class->slot], &admission->clock,
-			  now);
+			  now_ns);
 	if (is_halfopen)
 		synq_halfopen_begin(&admission->synqueue.halfopen, class->slot,
-				    now);
+				    now_ns);
 	publish(admission, class->slot);
 	spin_unlock_bh(&admission->lock);
 }
 
-/* Since the SYN-ACK was sent first. */
-static u64 age_of(const struct request_sock *req)
+/* Since the SYN-ACK was sent first, by tcp_clock_us(), which is the same clock. */
+static u64 age_of(const struct request_sock *req, u64 now_ns)
 {
-	s64 age = tcp_clock_us() - tcp_rsk(req)->snt_synack;
+	s64 age = div_u64(now_ns, NSEC_PER_USEC) - tcp_rsk(req)->snt_synack;
 
 	return max_t(s64, age, 0) * NSEC_PER_USEC;
 }
@@ -520,7 +584,7 @@ void synq_admission_complete(struct synq_admission *admission,
 	spin_lock_bh(&admission->lock);
 	switch (final) {
 	case SYNQ_FINAL_ACK:
-		age = age_of(req);
+		age = age_of(req, now);
 		synq_halfopen_answered(&admission->synqueue.halfopen,
 				       class->slot, now, age);
 		/* After a retransmission it says nothing, as in Karn 1987. */

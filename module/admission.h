@@ -18,8 +18,10 @@ struct sock;
 
 /**
  * struct synq_admission - handshakes under way at one listener
- * @lock: protects @clock, @flight, @slack, @first and @synqueue, and who writes the rest
+ * @lock: protects @clock, @busy, @flight, @slack, @first and @synqueue, and who writes
+ *	the rest
  * @clock: how long they take
+ * @busy: slots of classes whose @flight may have anything that time resolves, as bits
  * @flight: by slot of the class
  * @slack: how far below the limits SYNs are refused
  * @first: likewise, of classes that have no reserve before them
@@ -28,8 +30,10 @@ struct sock;
  * @due_ns: when the slices of @flight advance next
  * @handshake_ns: time that they take at least, at most 4 s
  * @slice_ns: length of a slice of @flight
- * @open: by slot, handshakes that may complete
+ * @all_expected: handshakes that are expected to complete
+ * @open: by slot, handshakes that may
  * @ratio: by slot, how many of them are expected to, of SYNQ_FLIGHT_ONE
+ * @expected: by slot, the same as a number, rounded up
  * @unseen: requests of before @since_ns that may complete
  *
  * @flight, @slack, @first, @synqueue, @due_ns and what follows may be read without the
@@ -37,8 +41,9 @@ struct sock;
  * slices once too often, and a slice's number, which misses a class once.
  */
 struct synq_admission {
-	spinlock_t lock;	/* protects next 5 fields */
+	spinlock_t lock;	/* protects next 6 fields */
 	struct synq_flight_clock clock;
+	u32 busy;
 	struct synq_flight flight[SYNQ_SLOTS];
 	struct synq_slack slack;
 	struct synq_slack first;
@@ -49,9 +54,11 @@ struct synq_admission {
 	u64 due_ns;
 	u32 handshake_ns;
 	u32 slice_ns;
+	u32 all_expected;
+	u32 unseen;
 	u32 open[SYNQ_SLOTS];
 	u32 ratio[SYNQ_SLOTS];
-	u32 unseen;
+	u32 expected[SYNQ_SLOTS];
 };
 
 /**
@@ -78,7 +85,8 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_withheld *withheld,
 				     u32 refused_ms);
 void synq_admission_begin(struct synq_admission *admission,
-			  const struct synq_class *class, bool is_halfopen);
+			  const struct synq_class *class, bool is_halfopen,
+			  u64 now_ns);
 void synq_admission_complete(struct synq_admission *admission,
 			     const struct synq_class *class,
 			     const struct sock *sk,

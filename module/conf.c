@@ -341,6 +341,7 @@ static void give_waits(struct synq_conf *conf)
 
 	conf->weights = 0;
 	conf->n_sharing = 0;
+	conf->min_shares = false;
 	for (i = 0; i < conf->n_positions; i++) {
 		struct synq_class *class = &conf->class[conf->order[i]];
 		bool first = class->slot == SYNQ_SLOT_LOCAL ||
@@ -349,6 +350,7 @@ static void give_waits(struct synq_conf *conf)
 		class->max_wait_effective = class->max_wait_given ?
 			class->max_wait : first ? SYNQ_WAIT_NONE : MAX_WAIT;
 		class->weight_effective = class->weight ?: 1;
+		conf->min_shares |= class->min_share;
 		if (!synq_conf_shares(conf, class))
 			continue;
 		conf->weights += class->weight_effective;

@@ -139,6 +139,7 @@ struct synq_listener {
  *	the slot plus one
  * @weights: of all classes that have a share
  * @n_sharing: their number; at least 1
+ * @min_shares: some class has a minimum share
  * @observe: count what would be done, and do nothing ("enforce off")
  * @answers: the excess of some class is answered
  * @n_listeners: number of @listener
@@ -164,6 +165,7 @@ struct synq_conf {
 	struct synq_lpm lpm[2];
 	u32 weights;
 	u8 n_sharing;
+	bool min_shares;
 	bool observe;
 	bool answers;
 	u8 n_services;

@@ -62,6 +62,23 @@ u32 synq_flood_share(u32 room, u32 classes)
 	return room / 2 / classes;
 }
 
+/**
+ * synq_flood_is_low() - is the queue so short that no class can have had its share?
+ * @room: of the queue
+ * @length: requests in it
+ *
+ * What is in it is less than it takes to say that it is a flood's; and with all that
+ * others have a claim to, a half, and what is spare, a sixteenth, less than there is
+ * room for.  So synq_flood_is_due() need not be asked about who has not had it yet.
+ *
+ * Context: any
+ * Return: true if so
+ */
+bool synq_flood_is_low(u32 room, u32 length)
+{
+	return length < room / 4;
+}
+
 /* Is there none, or will there be none after @more have come? */
 static bool is_short(const struct synq_flood_sight *sight, u32 more)
 {

@@ -86,6 +86,33 @@ static bool shares(void)
 	return true;
 }
 
+/* In a short queue nobody has had its share, whosever the requests are. */
+static bool low(void)
+{
+	struct synq_flood flood = { 0 };
+	unsigned int i, classes, n;
+
+	for (i = 0; i < ARRAY_SIZE(rooms); i++)
+		for (classes = 1; classes <= 17; classes++)
+			for (n = 0; n < 100; n++) {
+				struct synq_flood_sight sight =
+					sight_of(rooms[i], classes);
+
+				sight.length = n ? tap_below(rooms[i]) :
+						   rooms[i] / 4 - !!(rooms[i] / 4);
+				sight.own = sight.length - n % 3 * (sight.length / 3);
+				sight.spare = rooms[i] / 16;
+				if (!synq_flood_is_low(rooms[i], sight.length))
+					continue;
+				check(!synq_flood_is_due(&flood, &sight, 0),
+				      "%u of %u are somebody's share",
+				      sight.length, rooms[i]);
+			}
+	check(synq_flood_is_low(128, 31), "31 of 128");
+	check(!synq_flood_is_low(128, 32), "32 of 128");
+	return true;
+}
+
 /* Far clients of one class may fill the queue; a flood a quarter of it. */
 static bool expected(void)
 {
@@ -178,6 +205,7 @@ int main(void)
 		{ "room is what the kernel has", room },
 		{ "an empty queue is nobody's problem", empty },
 		{ "each class finds its share", shares },
+		{ "a short queue is nobody's share", low },
 		{ "far clients are expected", expected },
 		{ "on and off are apart", hysteresis },
 		{ "the longer it lasts the longer it holds", hold },

@@ -70,6 +70,17 @@ static enum synq_cookies policy(const struct synq_arrival *syn)
 				     syn->record);
 }
 
+/*
+ * One clock for all that is done with a SYN; it may have been read before its record
+ * was made.
+ */
+static u64 clock_of(struct synq_arrival *syn)
+{
+	if (!syn->history.now_ns)
+		syn->history.now_ns = ktime_get_ns();
+	return syn->history.now_ns;
+}
+
 static void find_record(struct synq_arrival *syn)
 {
 	if (!syn->record)
@@ -90,7 +101,8 @@ static void weigh(struct synq_arrival *syn)
 			      synq_synqueue_is_flooded(&syn->record->admission,
 						       syn->conf, syn->class,
 						       syn->sk,
-						       syn->listener->port);
+						       syn->listener->port,
+						       clock_of(syn));
 		break;
 	case SYNQ_COOKIES_ALWAYS:
 		syn->cookie = true;
@@ -170,6 +182,8 @@ static enum synq_verdict decide(struct synq_arrival *syn)
 		return otherwise;
 	if (record) {
 		own = synq_record_listener(record, syn->listener);
+		synq_admission_advance(&record->admission, syn->sk,
+				       clock_of(syn));
 		verdict = synq_admission_syn(&record->admission, syn->conf,
 					     &own, syn->class, syn->sk,
 					     &record->acceptq,
@@ -354,7 +368,7 @@ static void begin(struct synq_arrival *syn, u64 now_ns)
 /* Counts it as seen. */
 static void recall(struct synq_arrival *syn)
 {
-	begin(syn, ktime_get_ns());
+	begin(syn, clock_of(syn));
 	if (synq_refusal_find(syn->sn, &syn->history))
 		count(syn, SYNQ_COUNT_RETRIES);
 }
@@ -493,7 +507,8 @@ bool synq_judge(struct synq_arrival *syn)
 	    (let_in || verdict == SYNQ_VERDICT_EXCESS_COOKIE ||
 	     verdict == SYNQ_VERDICT_COOKIE))
 		synq_admission_begin(&syn->record->admission, syn->class,
-				     let_in && takes_place(syn));
+				     let_in && takes_place(syn),
+				     clock_of(syn));
 	return let_in;
 }
 

@@ -23,6 +23,15 @@
 
 static_assert(SYNQ_HALFOPEN_CLASSES == SYNQ_SLOTS);
 
+static u32 room_of(const struct sock *sk)
+{
+	const struct net *net = sock_net(sk);
+
+	return synq_flood_room(READ_ONCE(sk->sk_max_ack_backlog),
+			       READ_ONCE(net->ipv4.sysctl_max_syn_backlog),
+			       READ_ONCE(net->ipv4.sysctl_tcp_syncookies));
+}
+
 static u32 length_of(const struct sock *sk)
 {
 	return max(inet_csk_reqsk_queue_len(sk), 0);
@@ -66,10 +75,7 @@ static struct synq_flood_sight sight_of(const struct synq_admission *admission,
 					const struct sock *sk)
 {
 	const struct synq_synqueue *queue = &admission->synqueue;
-	const struct net *net = sock_net(sk);
-	u32 room = synq_flood_room(READ_ONCE(sk->sk_max_ack_backlog),
-				   READ_ONCE(net->ipv4.sysctl_max_syn_backlog),
-				   READ_ONCE(net->ipv4.sysctl_tcp_syncookies));
+	u32 room = room_of(sk);
 	u32 open = READ_ONCE(queue->halfopen.open[class->slot]);
 	struct synq_flood_sight sight = {
 		.room = room,
@@ -85,7 +91,7 @@ static struct synq_flood_sight sight_of(const struct synq_admission *admission,
 				 READ_ONCE(admission->ratio[class->slot]) /
 				 SYNQ_FLIGHT_ONE;
 	/* All shares together are no more than the other half. */
-	if (sight.length >= room / 4)
+	if (!synq_flood_is_low(room, sight.length))
 		sight.kept = kept_for_others(admission, conf, class,
 					     sight.share);
 	return sight;
@@ -93,16 +99,15 @@ static struct synq_flood_sight sight_of(const struct synq_admission *admission,
 
 static void turn(struct synq_admission *admission, const struct synq_conf *conf,
 		 const struct synq_class *class, const struct sock *sk,
-		 struct synq_port *port)
+		 struct synq_port *port, u64 now_ns)
 {
 	struct synq_flood *flood = &admission->synqueue.flood[class->slot];
 	struct synq_flood_sight sight = sight_of(admission, conf, class, sk);
-	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&admission->lock);
-	if (!synq_flood_is_due(flood, &sight, now))
+	if (!synq_flood_is_due(flood, &sight, now_ns))
 		return;
-	synq_flood_turn(flood, now);
+	synq_flood_turn(flood, now_ns);
 	if (flood->on)
 		synq_count(port, class->slot, SYNQ_COUNT_FLOODED);
 }
@@ -114,6 +119,7 @@ static void turn(struct synq_admission *admission, const struct synq_conf *conf,
  * @class: of a SYN that came now
  * @sk: listener
  * @port: where to count
+ * @now_ns: monotonic clock, ns; as for synq_admission_advance()
  *
  * Context: any
  * Return: true if so, now or a while ago
@@ -121,18 +127,21 @@ static void turn(struct synq_admission *admission, const struct synq_conf *conf,
 bool synq_synqueue_is_flooded(struct synq_admission *admission,
 			      const struct synq_conf *conf,
 			      const struct synq_class *class,
-			      const struct sock *sk, struct synq_port *port)
+			      const struct sock *sk, struct synq_port *port,
+			      u64 now_ns)
 {
 	struct synq_flood *flood = &admission->synqueue.flood[class->slot];
 	struct synq_flood_sight sight;
-	u64 now = ktime_get_ns();
 
 	/* What was expected a while ago may be no more. */
-	synq_admission_advance(admission, sk, now);
+	synq_admission_advance(admission, sk, now_ns);
+	if (!READ_ONCE(flood->on) &&
+	    synq_flood_is_low(room_of(sk), length_soon(&admission->synqueue, sk)))
+		return false;
 	sight = sight_of(admission, conf, class, sk);
-	if (synq_flood_is_due(flood, &sight, now)) {
+	if (synq_flood_is_due(flood, &sight, now_ns)) {
 		spin_lock_bh(&admission->lock);
-		turn(admission, conf, class, sk, port);
+		turn(admission, conf, class, sk, port, now_ns);
 		spin_unlock_bh(&admission->lock);
 	}
 	return READ_ONCE(flood->on);
@@ -171,14 +180,14 @@ void synq_synqueue_settle(struct synq_admission *admission,
 			  const struct synq_conf *conf, const struct sock *sk,
 			  struct synq_port *port)
 {
+	u64 now = ktime_get_ns();
 	u8 i;
 
 	spin_lock_bh(&admission->lock);
-	synq_halfopen_settle(&admission->synqueue.halfopen, ktime_get_ns(),
-			     length_of(sk));
+	synq_halfopen_settle(&admission->synqueue.halfopen, now, length_of(sk));
 	for (i = 0; i < conf->n_positions; i++)
 		if (admission->synqueue.flood[conf->order[i]].on)
 			turn(admission, conf, &conf->class[conf->order[i]], sk,
-			     port);
+			     port, now);
 	spin_unlock_bh(&admission->lock);
 }

@@ -28,7 +28,8 @@ struct synq_synqueue {
 bool synq_synqueue_is_flooded(struct synq_admission *admission,
 			      const struct synq_conf *conf,
 			      const struct synq_class *class,
-			      const struct sock *sk, struct synq_port *port);
+			      const struct sock *sk, struct synq_port *port,
+			      u64 now_ns);
 bool synq_synqueue_is_full(const struct synq_admission *admission,
 			   const struct synq_conf *conf,
 			   const struct synq_class *class,
