@@ -147,7 +147,7 @@ static void void_tails(struct run *run)
 	struct synq_lane *lane;
 
 	run->last = NULL;
-	for (lane = queue->lane; lane < queue->lane + SYNQ_SLOTS; lane++) {
+	for (lane = queue->lane; lane < queue->lane + queue->n; lane++) {
 		if (!any || is_before(lane->rank, first))
 			lane->tail = NULL;
 		if (lane->tail && (!run->last ||
@@ -419,6 +419,8 @@ static void share_out(struct run *run)
 
 	for (p = 1; p < run->queue->n; p++) {
 		member = &run->queue->member[p];
+		if (!member->credit)
+			continue;
 		while (member->credit >= SYNQ_SHARE_ONE && share(run, p))
 			member->credit = synq_share_spend(member->credit, 1);
 		member->credit = synq_share_keep(member->credit);

@@ -38,12 +38,17 @@
 #include <net/sock.h>
 #include "acceptq.h"
 
-/* Requests of a lane; the lanes of other disciplines are the classes. */
-static u32 queued_at(const struct synq_acceptq *queue, u8 position)
+/* Requests of the lanes behind one; of other disciplines the lanes are the classes. */
+static u64 queued_behind(const struct synq_acceptq *queue, u8 position)
 {
-	return READ_ONCE(queue->order) == SYNQ_ORDER_STRICT ?
-	       READ_ONCE(queue->lane[position].queued) :
-	       READ_ONCE(queue->member[position].queued);
+	bool has_lanes = READ_ONCE(queue->order) == SYNQ_ORDER_STRICT;
+	u8 p, n = READ_ONCE(queue->n);
+	u64 behind = 0;
+
+	for (p = position + 1; p < n; p++)
+		behind += has_lanes ? READ_ONCE(queue->lane[p].queued) :
+				      READ_ONCE(queue->member[p].queued);
+	return behind;
 }
 
 static u32 ahead_by_weight(const struct synq_acceptq *queue, u32 length,
@@ -51,12 +56,12 @@ static u32 ahead_by_weight(const struct synq_acceptq *queue, u32 length,
 {
 	u32 own = READ_ONCE(queue->member[position].queued);
 	u32 weight = READ_ONCE(queue->member[position].weight);
+	u8 p, n = READ_ONCE(queue->n);
 	u64 total = 0, ahead = 0;
-	u8 p;
 
 	if (!weight)
 		return length;
-	for (p = 0; p < SYNQ_SLOTS; p++) {
+	for (p = 0; p < n; p++) {
 		u64 queued = READ_ONCE(queue->member[p].queued);
 		u64 turns = (own + 1ULL) * READ_ONCE(queue->member[p].weight);
 
@@ -85,13 +90,11 @@ u32 synq_acceptq_ahead(const struct synq_acceptq *queue, const struct sock *sk,
 		       u8 position)
 {
 	u32 length = READ_ONCE(sk->sk_ack_backlog);
-	u64 behind = 0;
-	u8 p;
+	u64 behind;
 
 	switch ((enum synq_order)READ_ONCE(queue->policy)) {
 	case SYNQ_ORDER_STRICT:
-		for (p = position + 1; p < SYNQ_SLOTS; p++)
-			behind += queued_at(queue, p);
+		behind = queued_behind(queue, position);
 		return length > behind ? length - behind : 0;
 	case SYNQ_ORDER_WEIGHTED:
 		return ahead_by_weight(queue, length, position);
@@ -325,8 +328,12 @@ void synq_acceptq_leave(struct synq_acceptq *queue, struct synq_port *port,
 	for (p = 0; p < queue->n; p++) {
 		struct synq_member *member = &queue->member[p];
 
-		member->credit = synq_share_earn(member->credit,
-						 member->percent, accepted);
+		if (member->percent)
+			member->credit = synq_share_earn(member->credit,
+							 member->percent,
+							 accepted);
+		if (!member->queued)
+			continue;
 		leave_member(queue, port, p,
 			     any ? left_of(queue, p, head) : 0, now_ns);
 		total += member->queued;
