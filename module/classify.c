@@ -162,6 +162,8 @@ const struct synq_class *synq_classify_request(const struct synq_conf *conf,
 		.dport = htons(ireq->ir_num),
 		.mark = READ_ONCE(listener->sk_mark) ? 0 : ireq->ir_mark,
 	};
+	const struct synq_class *class;
+	struct synq_why reason;
 
 	/* The family is the listener's: it says nothing about the client. */
 	if (ireq->ireq_family == AF_INET6 &&
@@ -170,7 +172,11 @@ const struct synq_class *synq_classify_request(const struct synq_conf *conf,
 		client.daddr = &ireq->ir_v6_loc_addr;
 		client.is_v6 = true;
 	}
-	client.is_local = synq_classify_is_local(sock_net(listener),
-						 client.is_v6, client.addr);
-	return synq_classify(conf, &client, NULL);
+	class = synq_classify(conf, &client, &reason);
+	/* Routes are looked at only where nothing else decides. */
+	if (reason.why == SYNQ_REASON_DEFAULT &&
+	    synq_classify_is_local(sock_net(listener), client.is_v6,
+				   client.addr))
+		return &conf->class[SYNQ_SLOT_LOCAL];
+	return class;
 }
