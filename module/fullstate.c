@@ -152,26 +152,28 @@ static const struct synq_class *class_of(const struct synq_conf *conf,
 /**
  * synq_fullstate_request() - a listener is about to treat a SYN
  * @sk: listener
- * @conf: snapshot, with the listener
  * @record: of @sk
  * @skb: the SYN, as TCP has it
  *
  * Has the kernel keep full state, if that is the policy and would not be the
- * kernel's.
+ * kernel's.  The configuration is asked for only where it can make a difference.
  *
  * Context: softirq or process with BH off, rcu_read_lock()
  */
-void synq_fullstate_request(const struct sock *sk, const struct synq_conf *conf,
+void synq_fullstate_request(const struct sock *sk,
 			    const struct synq_record *record,
 			    struct sk_buff *skb)
 {
 	const struct net *net = sock_net(sk);
 	bool is_v6 = skb->protocol == htons(ETH_P_IPV6);
+	const struct synq_conf *conf;
 
 	if (READ_ONCE(net->ipv4.sysctl_tcp_syncookies) != 2 ||
 	    inet_csk_reqsk_queue_is_full(sk) || synq_has_isn(skb))
 		return;
-	if (synq_fullstate_is_kept(sk, conf,
+	conf = synq_record_conf(record);
+	if (conf &&
+	    synq_fullstate_is_kept(sk, conf,
 				   synq_conf_listener(conf,
 						      record->counters->port),
 				   class_of(conf, skb, is_v6), record, is_v6))

@@ -19,7 +19,7 @@ bool synq_fullstate_is_kept(const struct sock *sk, const struct synq_conf *conf,
 			    const struct synq_listener *listener,
 			    const struct synq_class *class,
 			    const struct synq_record *record, bool is_v6);
-void synq_fullstate_request(const struct sock *sk, const struct synq_conf *conf,
+void synq_fullstate_request(const struct sock *sk,
 			    const struct synq_record *record,
 			    struct sk_buff *skb);
 

@@ -234,7 +234,6 @@ static int synq_conn_request(struct sock *sk, struct sk_buff *skb)
 {
 	const struct inet_connection_sock_af_ops *original;
 	const struct synq_record *record = synq_record_find(sk);
-	const struct synq_conf *conf;
 
 	if (!record) {
 		/* A foreign owner kept our pointer: rule 7. */
@@ -244,9 +243,7 @@ static int synq_conn_request(struct sock *sk, struct sk_buff *skb)
 		tcp_listendrop(sk);
 		return 0;
 	}
-	conf = synq_record_conf(record);
-	if (conf)
-		synq_fullstate_request(sk, conf, record, skb);
+	synq_fullstate_request(sk, record, skb);
 	return record->ops->original->conn_request(sk, skb);
 }
 
