@@ -5,20 +5,27 @@
  * kept, and the oldest of a set gives way.  So it answers "no" for what it had
  * to forget, and "yes" for what it never saw once in 2^31 questions.
  *
+ * The newest of a set stands first, and moves what was there to the second way.  So
+ * nobody need look for the oldest, or for one that is empty.
+ *
  * Used for refused SYNs on many CPUs at once, without a lock: a way is one
- * 64-bit word that is read and written as a whole.  Two CPUs that note in one
- * set at the same instant may choose the same way, and the first is forgotten.
+ * 64-bit word that is read and written as a whole.  Of what two CPUs note in one
+ * set at the same instant one may be forgotten, or stand there twice.
  * On a 32-bit machine a word may be torn: a fingerprint with another's time.
  * Either way a retry is taken for a first try, or the reverse: in a statistic, and
  * when law.c asks how soon a client would come back.
  *
  * The clock is an argument; it wraps in 50 days, and what old entries it would
- * then make young must have the fingerprint, too.
+ * then make young must have the fingerprint, too.  It may be behind that of who
+ * noted, by a tick or two.
  */
 #include <linux/compiler.h>
 #include <linux/limits.h>
 #include <linux/types.h>
 #include "fingerprint.h"
+
+/* From here on it is the clock that is behind. */
+#define BEHIND_MS	(U32_MAX - 100)
 
 static u64 word_of(u64 hash, u32 now_ms)
 {
@@ -27,7 +34,7 @@ static u64 word_of(u64 hash, u32 now_ms)
 
 static bool is_same(u64 word, u64 hash)
 {
-	return word && word >> 32 == hash >> 32;
+	return word >> 32 == hash >> 32 && word;
 }
 
 static u32 age_of(u64 word, u32 now_ms)
@@ -37,6 +44,8 @@ static u32 age_of(u64 word, u32 now_ms)
 
 static int lately(u32 age)
 {
+	if (age >= BEHIND_MS)
+		return 0;
 	return age <= SYNQ_FINGERPRINT_MS ? (int)age : -1;
 }
 
@@ -56,7 +65,7 @@ int synq_fingerprint_age(const struct synq_fingerprints *table, u64 hash,
 	const u64 *set = table->way[hash % SYNQ_FINGERPRINT_SETS];
 	unsigned int i;
 
-	for (i = 0; i < SYNQ_FINGERPRINT_WAYS; i++) {
+	for (i = 0; i < 2; i++) {
 		/* Pairs with WRITE_ONCE in synq_fingerprint_note(). */
 		u64 word = READ_ONCE(set[i]);
 
@@ -78,24 +87,12 @@ int synq_fingerprint_age(const struct synq_fingerprints *table, u64 hash,
 int synq_fingerprint_note(struct synq_fingerprints *table, u64 hash, u32 now_ms)
 {
 	u64 *set = table->way[hash % SYNQ_FINGERPRINT_SETS];
-	unsigned int i, to = 0;
-	u32 oldest = 0;
-	int age = -1;
+	u64 newest = READ_ONCE(set[0]), other;
 
-	for (i = 0; i < SYNQ_FINGERPRINT_WAYS; i++) {
-		u64 word = READ_ONCE(set[i]);
-
-		if (is_same(word, hash))
-			age = lately(age_of(word, now_ms));
-		if (!word || is_same(word, hash)) {
-			to = i;
-			break;
-		}
-		if (age_of(word, now_ms) >= oldest) {
-			oldest = age_of(word, now_ms);
-			to = i;
-		}
-	}
-	WRITE_ONCE(set[to], word_of(hash, now_ms));
-	return age;
+	WRITE_ONCE(set[0], word_of(hash, now_ms));
+	if (is_same(newest, hash))
+		return lately(age_of(newest, now_ms));
+	other = READ_ONCE(set[1]);
+	WRITE_ONCE(set[1], newest);
+	return is_same(other, hash) ? lately(age_of(other, now_ms)) : -1;
 }

@@ -84,6 +84,8 @@ static bool remembers(void)
 	check(known(hash, 30000 + SYNQ_FINGERPRINT_MS), "noted again");
 	check(synq_fingerprint_age(&table, hash, 30000) == 0, "just now");
 	check(synq_fingerprint_age(&table, hash, 32000) == 2000, "2 s ago");
+	check(synq_fingerprint_age(&table, hash, 29980) == 0, "two ticks behind");
+	check(synq_fingerprint_age(&table, hash, 29000) == -1, "or just old");
 	check(synq_fingerprint_note(&table, hash, 33000) == 3000, "3 s ago");
 	check(synq_fingerprint_note(&table, ~hash, 33000) == -1, "another");
 	check(synq_fingerprint_note(&table, hash, 33001 + SYNQ_FINGERPRINT_MS) ==
