@@ -43,19 +43,21 @@ struct address {
 	u64 lo;
 };
 
-static struct address load(const u8 *key, u8 bits)
+static __always_inline struct address load(const u8 *key, u8 bits)
 {
-	__be64 word[2] = {};
+	__be64 hi = 0, lo = 0;
 
 	/* Constant sizes, for the compiler to make loads of. */
-	if (bits == 32)
-		memcpy(word, key, 4);
-	else
-		memcpy(word, key, 16);
+	if (bits == 32) {
+		memcpy(&hi, key, 4);
+	} else {
+		memcpy(&hi, key, 8);
+		memcpy(&lo, key + 8, 8);
+	}
 
 	return (struct address) {
-		.hi = be64_to_cpu(word[0]),
-		.lo = be64_to_cpu(word[1]),
+		.hi = be64_to_cpu(hi),
+		.lo = be64_to_cpu(lo),
 	};
 }
 
@@ -135,22 +137,21 @@ static __always_inline u64 head(u64 hi, u8 level)
 }
 
 /*
- * Of those of an address, or a free one.  The hash is multiply-shift (Dietzfelbinger
- * et al., Journal of Algorithms 25(1), 1997): the topmost bits, so that each bit of the
- * address counts.  Who does not know the key cannot choose prefixes that collide.
+ * Where an index has the way for the first bits of an address, or in one after that.
+ * The hash is multiply-shift (Dietzfelbinger et al., Journal of Algorithms 25(1), 1997):
+ * the topmost bits, so that each bit of the address counts and neighbours are far from
+ * each other.  Who does not know the key cannot choose prefixes that collide.
  */
-static __always_inline u32 place_of(const struct synq_lpm *lpm,
-				    const struct synq_lpm_index *index, u64 bits)
+static __always_inline u32 first_place(const struct synq_lpm_index *index,
+				       u64 bits)
 {
-	u32 place = bits * index->key >> index->shift;
-	u32 number;
+	return bits * index->key >> index->shift;
+}
 
-	while ((number = index->way[place].node)) {
-		if (head(word_at(at(lpm, number)->key), index->level) == bits)
-			break;
-		place = (place + 1) & index->mask;
-	}
-	return place;
+static __always_inline u32 next_place(const struct synq_lpm_index *index,
+				      u32 place)
+{
+	return (place + 1) & index->mask;
 }
 
 static u32 available(const struct synq_lpm *lpm)
@@ -423,53 +424,103 @@ u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len)
 	return 0;
 }
 
-/**
- * synq_lpm_lookup() - the value of the longest prefix that contains an address
- * @lpm: trie
- * @key: address in network order, @lpm->bits long
- * @len: out: length of that prefix in bits, 0 if there is none; may be NULL
- *
- * Context: Any; the trie does not change meanwhile, but for its index.  Lock-free;
- * visits at most @lpm->bits + 1 nodes, with an index and a prefix that has its bits
- * about the depth of nesting.
- * Return: the value, or 0 if no prefix contains the address.
- */
-u16 synq_lpm_lookup(const struct synq_lpm *lpm, const u8 *key, u8 *len)
+/* Of 32 bits there is none to be asked for in @lo. */
+static __always_inline bool contains_of(const struct synq_lpm_node *node,
+					struct address addr, u8 bits)
+{
+	if (bits != 32)
+		return contains(node, addr);
+	return !((word_at(node->key) ^ addr.hi) >> 32 >> (32 - node->len));
+}
+
+static __always_inline const struct synq_lpm_node *
+node_or_none(const struct synq_lpm *lpm, u32 number)
+{
+	return number ? at(lpm, number) : NULL;
+}
+
+/* Where the search begins; of what is above, what has been looked up beforehand. */
+static __always_inline const struct synq_lpm_node *
+first_node(const struct synq_lpm *lpm, struct address addr, u16 *value,
+	   u8 *best)
 {
 	/* Pairs with smp_store_release in synq_chunks_index(). */
 	const struct synq_lpm_index *index = READ_ONCE(lpm->index);
-	struct address addr = load(key, lpm->bits);
 	const struct synq_lpm_node *node;
-	struct synq_lpm_way way = {};
-	u32 next = lpm->root;
+	u32 place;
+	u64 bits;
+
+	if (!index)
+		return node_or_none(lpm, lpm->root);
+	bits = head(addr.hi, index->level);
+	place = first_place(index, bits);
+	while (index->way[place].node) {
+		node = at(lpm, index->way[place].node);
+		if (head(word_at(node->key), index->level) == bits) {
+			*value = index->way[place].value;
+			*best = index->way[place].len;
+			return node;
+		}
+		place = next_place(index, place);
+	}
+	return node_or_none(lpm, lpm->root);
+}
+
+/* Twice in the code: @bits is a constant. */
+static __always_inline u16 lookup(const struct synq_lpm *lpm,
+				  struct address addr, u8 bits, u8 *len)
+{
+	const struct synq_lpm_node *node;
+	unsigned int side;
 	u16 value = 0;
 	u8 best = 0;
 
-	if (index)
-		way = index->way[place_of(lpm, index, head(addr.hi, index->level))];
-	if (way.node) {
-		next = way.node;
-		value = way.value;
-		best = way.len;
-	}
-	while (next) {
-		node = at(lpm, next);
-		if (!contains(node, addr))
+	node = first_node(lpm, addr, &value, &best);
+	while (node) {
+		if (!contains_of(node, addr, bits))
 			break;
 		if (node->value) {
 			value = node->value;
 			best = node->len;
 		}
 		/* There is no bit after the last. */
-		if (node->len == lpm->bits)
+		if (node->len == bits)
 			break;
-		next = node->child[bit(addr, node->len)];
+		side = bits == 32 ? addr.hi >> (63 - node->len) & 1 :
+				    bit(addr, node->len);
+		node = node_or_none(lpm, node->child[side]);
 	}
-
 	if (len)
 		*len = best;
-
 	return value;
+}
+
+/**
+ * synq_lpm_lookup32() - synq_lpm_lookup() of 32 bits
+ * @lpm: trie
+ * @key: address in network order
+ * @len: out: length of that prefix in bits, 0 if there is none; may be NULL
+ *
+ * Context: see there
+ * Return: see there
+ */
+u16 synq_lpm_lookup32(const struct synq_lpm *lpm, const u8 *key, u8 *len)
+{
+	return lookup(lpm, load(key, 32), 32, len);
+}
+
+/**
+ * synq_lpm_lookup128() - synq_lpm_lookup() of 128 bits
+ * @lpm: trie
+ * @key: address in network order
+ * @len: out: length of that prefix in bits, 0 if there is none; may be NULL
+ *
+ * Context: see there
+ * Return: see there
+ */
+u16 synq_lpm_lookup128(const struct synq_lpm *lpm, const u8 *key, u8 *len)
+{
+	return lookup(lpm, load(key, 128), 128, len);
 }
 
 /**
@@ -538,6 +589,7 @@ void synq_lpm_index_fill(const struct synq_lpm *lpm, struct synq_lpm_index *inde
 	struct synq_lpm_way todo[SYNQ_LPM_LEVEL_MAX + 1], way;
 	const struct synq_lpm_node *node;
 	unsigned int n = 0;
+	u32 place;
 	u64 bits;
 	u8 side;
 
@@ -550,7 +602,10 @@ void synq_lpm_index_fill(const struct synq_lpm *lpm, struct synq_lpm_index *inde
 		node = at(lpm, way.node);
 		if (node->len >= index->level) {
 			bits = head(word_at(node->key), index->level);
-			index->way[place_of(lpm, index, bits)] = way;
+			place = first_place(index, bits);
+			while (index->way[place].node)
+				place = next_place(index, place);
+			index->way[place] = way;
 			continue;
 		}
 		if (node->value) {

@@ -109,10 +109,29 @@ int synq_lpm_remove(struct synq_lpm *lpm, const u8 *key, u8 len);
 void synq_lpm_touched(const struct synq_lpm *lpm, const u8 *key, u8 len,
 		      u32 number[SYNQ_LPM_TOUCHED]);
 u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len);
-u16 synq_lpm_lookup(const struct synq_lpm *lpm, const u8 *key, u8 *len);
+u16 synq_lpm_lookup32(const struct synq_lpm *lpm, const u8 *key, u8 *len);
+u16 synq_lpm_lookup128(const struct synq_lpm *lpm, const u8 *key, u8 *len);
 u32 synq_lpm_walk(const struct synq_lpm *lpm, u32 cursor,
 		  const struct synq_lpm_node **node);
 u32 synq_lpm_index_level(const struct synq_lpm *lpm, u8 *level);
 void synq_lpm_index_fill(const struct synq_lpm *lpm, struct synq_lpm_index *index);
+
+/**
+ * synq_lpm_lookup() - the value of the longest prefix that contains an address
+ * @lpm: trie
+ * @key: address in network order, @lpm->bits long
+ * @len: out: length of that prefix in bits, 0 if there is none; may be NULL
+ *
+ * Context: Any; the trie does not change meanwhile, but for its index.  Lock-free;
+ * visits at most @lpm->bits + 1 nodes, with an index and a prefix that has its bits
+ * about the depth of nesting.
+ * Return: the value, or 0 if no prefix contains the address.
+ */
+static inline u16 synq_lpm_lookup(const struct synq_lpm *lpm, const u8 *key,
+				  u8 *len)
+{
+	return lpm->bits == 32 ? synq_lpm_lookup32(lpm, key, len) :
+				 synq_lpm_lookup128(lpm, key, len);
+}
 
 #endif /* _SYNQ_LPM_H */
