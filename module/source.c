@@ -168,7 +168,7 @@ static struct place place_at(const struct synq_source_table *table, u64 hash,
 
 /*
  * The source's own way, of two the one with less in it; else the free one that has been
- * so for the longest.
+ * so for the longest, of several the first one: it is found soonest.
  */
 static struct place find_or_free(const struct synq_source_table *table,
 				 u64 hash, u64 now)
@@ -186,7 +186,8 @@ static struct place find_or_free(const struct synq_source_table *table,
 			if (!own.way || ahead > most)
 				own = place_at(table, hash, i, word, word);
 			most = max(most, ahead);
-		} else if (!ahead && idle_of(word, now) >= longest) {
+		} else if (!ahead &&
+			   (!idle.way || idle_of(word, now) > longest)) {
 			idle = place_at(table, hash, i, 0, word);
 			longest = idle_of(word, now);
 		}
@@ -354,6 +355,42 @@ synq_source_ask(const struct synq_source_table *table,
 	if (!place.way)
 		return SYNQ_SOURCE_CONFORMS;
 	return ask_place(table, rate, &place, class, now, now_ns, &next);
+}
+
+/**
+ * synq_source_exceeds() - does a SYN exceed the rate of its source, as far as can be seen?
+ * @table: buckets of the sources
+ * @rate: of these
+ * @hash: of the source
+ * @clock: synq_tbf_clock() of @rate, which may be some ticks ahead
+ *
+ * Who exceeds it then exceeds it before.  For who refuses the SYN if so: then it has been
+ * counted.  If a source should have two ways (item 4) one of them is asked.
+ *
+ * Context: any; many CPUs at once
+ * Return: true if so; false: synq_source_ask() has to say
+ */
+bool synq_source_exceeds(const struct synq_source_table *table,
+			 const struct synq_source_rate *rate, u64 hash,
+			 u64 clock)
+{
+	const u32 number = hash & table->mask;
+	const u64 tag = tag_of(hash);
+	u64 word = 0, tat;
+	u32 i;
+
+	for (i = 0; i < SYNQ_SOURCE_WAYS; i++) {
+		word = atomic64_read(&table->set[number].way[i]);
+		if (word >> TIME_BITS == tag)
+			break;
+	}
+	if (i == SYNQ_SOURCE_WAYS)
+		return false;
+	tat = tat_of(rate, word, clock >> rate->shift);
+	if (!synq_tbf_exceeds(&rate->tbf, tat, clock))
+		return false;
+	atomic64_inc(&table->note[number * SYNQ_SOURCE_WAYS + i].exceeded);
+	return true;
 }
 
 /**

@@ -113,6 +113,9 @@ synq_source_ask(const struct synq_source_table *table,
 		const struct synq_source_rate *rate,
 		const struct synq_source *source,
 		const struct synq_source_class *class, u64 now_ns);
+bool synq_source_exceeds(const struct synq_source_table *table,
+			 const struct synq_source_rate *rate, u64 hash,
+			 u64 clock);
 enum synq_source_answer
 synq_source_take(const struct synq_source_table *table,
 		 const struct synq_source_rate *rate,
