@@ -55,6 +55,11 @@ static void *table_alloc(size_t n, size_t size)
 			__GFP_RETRY_MAYFAIL);
 }
 
+static u64 mask_of(unsigned int bits)
+{
+	return bits ? ~0ULL << (64 - bits) : 0;
+}
+
 static struct synq_aggregates *aggregates_alloc(const struct synq_class *class)
 {
 	u32 n = roundup_pow_of_two(clamp_t(u32, sources, SOURCES_MIN,
@@ -75,6 +80,7 @@ static struct synq_aggregates *aggregates_alloc(const struct synq_class *class)
 	}
 	get_random_bytes(&aggregates->key, sizeof(aggregates->key));
 	memcpy(aggregates->len, class->source_len, sizeof(aggregates->len));
+	aggregates->mask4 = cpu_to_be32(mask_of(class->source_len[0]) >> 32);
 	refcount_set(&aggregates->refs, 1);
 	return aggregates;
 }
@@ -136,19 +142,13 @@ static bool is_mapped(const void *addr)
 	return !word[0] && be64_to_cpu(word[1]) >> 32 == 0xffff;
 }
 
-/* For IPv4, of 4 bytes, which takes half as long as of 16. */
 static u64 hash_of(const struct synq_aggregates *aggregates, const u64 addr[2],
 		   bool is_v4)
 {
-	if (is_v4)
-		return siphash_1u32((u32)be64_to_cpu((__force __be64)addr[1]),
-				    &aggregates->key);
-	return siphash_2u64(addr[0], addr[1], &aggregates->key);
-}
+	u32 v4 = be64_to_cpu((__force __be64)addr[1]);
 
-static u64 mask_of(unsigned int bits)
-{
-	return bits ? ~0ULL << (64 - bits) : 0;
+	return is_v4 ? synq_aggregate_hash4(aggregates, cpu_to_be32(v4)) :
+		       siphash_2u64(addr[0], addr[1], &aggregates->key);
 }
 
 /* Clears all behind the first @len bits. */

@@ -7,6 +7,7 @@
 
 #include <linux/refcount.h>
 #include <linux/siphash.h>
+#include <linux/types.h>
 #include "source.h"
 #include "synq.h"
 
@@ -17,12 +18,14 @@ struct synq_conf;
  * @key: nobody outside can choose a set of @table
  * @table: the buckets
  * @len: bits of an IPv4 and of an IPv6 address that make a source
+ * @mask4: the same bits of an IPv4 address, set
  * @refs: one for each finished configuration whose class has it
  */
 struct synq_aggregates {
 	siphash_aligned_key_t key;
 	struct synq_source_table table;
 	u8 len[2];
+	__be32 mask4;
 	refcount_t refs;
 };
 
@@ -34,6 +37,37 @@ bool synq_aggregate_get(const struct synq_aggregates *aggregates,
 			const struct synq_source_rate *rate, u32 index,
 			u64 now_ns, struct synq_source_state *state);
 bool synq_aggregate_is_v4(const struct synq_source *source);
+
+/**
+ * synq_aggregate_hash4() - the hash of the source that an IPv4 address belongs to
+ * @aggregates: of its class
+ * @addr: the address
+ *
+ * SipHash-1-3 of the four bytes, keyed; here, since each SYN of a flood asks.  It is
+ * made for tables whose keys others choose: what they can find out is which of their
+ * addresses have a bucket in common.
+ *
+ * Context: any
+ * Return: as in &struct synq_source
+ */
+static __always_inline u64
+synq_aggregate_hash4(const struct synq_aggregates *aggregates, __be32 addr)
+{
+	const u64 word = (u64)sizeof(addr) << 56 |
+			 (__force u32)(addr & aggregates->mask4);
+	const u64 *key = aggregates->key.key;
+	u64 v0 = SIPHASH_CONST_0 ^ key[0], v1 = SIPHASH_CONST_1 ^ key[1];
+	u64 v2 = SIPHASH_CONST_2 ^ key[0], v3 = SIPHASH_CONST_3 ^ key[1];
+
+	v3 ^= word;
+	SIPHASH_PERMUTATION(v0, v1, v2, v3);
+	v0 ^= word;
+	v2 ^= 0xff;
+	SIPHASH_PERMUTATION(v0, v1, v2, v3);
+	SIPHASH_PERMUTATION(v0, v1, v2, v3);
+	SIPHASH_PERMUTATION(v0, v1, v2, v3);
+	return v0 ^ v1 ^ v2 ^ v3;
+}
 
 /**
  * synq_aggregate_places() - for how many sources is there room?
