@@ -6,8 +6,8 @@
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
+#include <linux/build_bug.h>
 #include <linux/inetdevice.h>
-#include <linux/math64.h>
 #include <linux/siphash.h>
 #include <linux/string.h>
 #include <net/addrconf.h>
@@ -64,6 +64,23 @@ bool synq_segment_is_for_host(struct net *net, const struct net_device *dev,
 }
 
 /**
+ * synq_segment_peer_of() - what is a connection to a segment of it?
+ * @sk: that was found, with a reference, which is given back
+ *
+ * Context: softirq, rcu_read_lock()
+ * Return: &SYNQ_SEGMENT_LEFT or &SYNQ_SEGMENT_KNOWN
+ */
+enum synq_segment_peer synq_segment_peer_of(struct sock *sk)
+{
+	enum synq_segment_peer peer;
+
+	peer = READ_ONCE(sk->__sk_common.skc_state) == TCP_TIME_WAIT ?
+	       SYNQ_SEGMENT_LEFT : SYNQ_SEGMENT_KNOWN;
+	sock_gen_put(sk);
+	return peer;
+}
+
+/**
  * synq_segment_peer() - is there a connection that it belongs to?
  * @net: network namespace
  * @seg: the segment
@@ -75,7 +92,6 @@ enum synq_segment_peer synq_segment_peer(struct net *net,
 					 const struct synq_segment *seg)
 {
 	const u16 hnum = ntohs(seg->client.dport);
-	enum synq_segment_peer peer;
 	struct sock *sk;
 
 	if (seg->client.is_v6)
@@ -88,12 +104,7 @@ enum synq_segment_peer synq_segment_peer(struct net *net,
 					      seg->sport,
 					      *(const __be32 *)seg->client.daddr,
 					      hnum, seg->dif, seg->sdif);
-	if (!sk)
-		return SYNQ_SEGMENT_STRANGER;
-	peer = READ_ONCE(sk->__sk_common.skc_state) == TCP_TIME_WAIT ?
-	       SYNQ_SEGMENT_LEFT : SYNQ_SEGMENT_KNOWN;
-	sock_gen_put(sk);
-	return peer;
+	return sk ? synq_segment_peer_of(sk) : SYNQ_SEGMENT_STRANGER;
 }
 
 /**
@@ -120,20 +131,28 @@ struct sock *synq_segment_listener(struct net *net,
 				     hnum, seg->dif, seg->sdif);
 }
 
-static u64 ports_and_seq(const struct synq_segment *seg)
-{
-	return (u64)(__force u32)seg->seq << 32 |
-	       (u32)(__force u16)seg->sport << 16 |
-	       (__force u16)seg->client.dport;
-}
-
+/* As they stand in a packet, where fingerprints of IPv4 are made of whole words. */
 static u64 addresses4(const struct synq_segment *seg)
 {
-	u32 saddr, daddr;
+	u64 word;
 
-	memcpy(&saddr, seg->client.addr, sizeof(saddr));
-	memcpy(&daddr, seg->client.daddr, sizeof(daddr));
-	return (u64)saddr << 32 | daddr;
+	memcpy(&word, seg->client.addr, sizeof(__be32));
+	memcpy((u8 *)&word + sizeof(__be32), seg->client.daddr, sizeof(__be32));
+	return word;
+}
+
+static u64 ports_and_seq(const struct synq_segment *seg)
+{
+	const struct {
+		__be16 sport;
+		__be16 dport;
+		__be32 seq;
+	} header = { seg->sport, seg->client.dport, seg->seq };
+	u64 word;
+
+	static_assert(sizeof(header) == sizeof(word));
+	memcpy(&word, &header, sizeof(word));
+	return word;
 }
 
 /**
@@ -165,21 +184,26 @@ u64 synq_segment_hash(const struct synq_net *sn,
 	return siphash_2u64(addresses4(seg), ports_and_seq(seg), &sn->key);
 }
 
-/* Both halves of the product, each bit of which depends on many of both. */
-static u64 mix(u64 a, u64 b)
+/**
+ * synq_segment_addresses6() - of IPv6, what stands for both addresses
+ * @sn: network namespace, whose key nobody outside knows
+ * @saddr: 16 bytes, network order
+ * @daddr: likewise
+ *
+ * Not inline: what is on the stack costs something.
+ *
+ * Context: any
+ * Return: for synq_segment_fingerprint_of()
+ */
+u64 synq_segment_addresses6(const struct synq_net *sn, const void *saddr,
+			    const void *daddr)
 {
-	return a * b ^ mul_u64_u64_shr(a, b, 64);
-}
+	const u64 *key = sn->key.key;
+	u64 from[2], to[2];
 
-/* What is on the stack costs something: not in the way of IPv4. */
-static noinline u64 addresses6(const u64 key[2], const struct synq_segment *seg)
-{
-	u64 saddr[2], daddr[2];
-
-	memcpy(saddr, seg->client.addr, sizeof(saddr));
-	memcpy(daddr, seg->client.daddr, sizeof(daddr));
-	return mix(saddr[0] ^ key[0], saddr[1] ^ key[1]) +
-	       mix(daddr[0] ^ key[1], daddr[1] ^ key[0]);
+	memcpy(from, saddr, sizeof(from));
+	memcpy(to, daddr, sizeof(to));
+	return ((from[0] * key[0] + from[1]) * key[1] + to[0]) * key[0] + to[1];
 }
 
 /**
@@ -187,8 +211,8 @@ static noinline u64 addresses6(const u64 key[2], const struct synq_segment *seg)
  * @sn: network namespace, whose key nobody outside knows
  * @seg: the SYN
  *
- * As synq_segment_hash(), for a tenth of the price: each SYN of a flood pays it.  A
- * sender who knew the key could make SYNs that are taken for each other, or that push
+ * As synq_segment_hash(), for less than a tenth of the price: each SYN of a flood pays
+ * it.  A * sender who knew the key could make SYNs that are taken for each other, or that push
  * out those of somebody else, which any SYNs do if there are enough; and nothing
  * that comes out of here can be seen from outside.
  *
@@ -198,9 +222,10 @@ static noinline u64 addresses6(const u64 key[2], const struct synq_segment *seg)
 u64 synq_segment_fingerprint(const struct synq_net *sn,
 			     const struct synq_segment *seg)
 {
-	const u64 *key = sn->key.key;
-	u64 addresses = seg->client.is_v6 ? addresses6(key, seg) :
-					    addresses4(seg);
+	u64 addresses = seg->client.is_v6 ?
+			synq_segment_addresses6(sn, seg->client.addr,
+						seg->client.daddr) :
+			addresses4(seg);
 
-	return mix(addresses ^ key[0], ports_and_seq(seg) ^ key[1]);
+	return synq_segment_fingerprint_of(sn, addresses, ports_and_seq(seg));
 }

@@ -43,11 +43,33 @@ bool synq_segment_is_for_host(struct net *net, const struct net_device *dev,
 			      const struct synq_segment *seg);
 enum synq_segment_peer synq_segment_peer(struct net *net,
 					 const struct synq_segment *seg);
+enum synq_segment_peer synq_segment_peer_of(struct sock *sk);
 struct sock *synq_segment_listener(struct net *net,
 				   const struct synq_segment *seg);
 u64 synq_segment_hash(const struct synq_net *sn,
 		      const struct synq_segment *seg);
 u64 synq_segment_fingerprint(const struct synq_net *sn,
 			     const struct synq_segment *seg);
+u64 synq_segment_addresses6(const struct synq_net *sn, const void *saddr,
+			    const void *daddr);
+
+/**
+ * synq_segment_fingerprint_of() - as synq_segment_fingerprint()
+ * @sn: network namespace
+ * @addresses: from IPv4's header, source and destination; or synq_segment_addresses6()
+ * @ports_and_seq: the first 8 bytes of the TCP header
+ *
+ * Context: any
+ * Return: a hash
+ */
+static __always_inline u64 synq_segment_fingerprint_of(const struct synq_net *sn,
+					      u64 addresses, u64 ports_and_seq)
+{
+	/* The upper bits depend on all of both words, and then the lower ones, too. */
+	u64 hash = (addresses * sn->key.key[0] + ports_and_seq) *
+		   sn->key.key[1];
+
+	return hash ^ hash >> 32;
+}
 
 #endif /* _SYNQ_SEGMENT_H */
