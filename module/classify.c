@@ -112,8 +112,7 @@ const struct synq_class *synq_classify(const struct synq_conf *conf,
 	if (why)
 		*why = (struct synq_why){ client->is_local ?
 			SYNQ_REASON_LOCAL : SYNQ_REASON_DEFAULT };
-	return &conf->class[client->is_local ? SYNQ_SLOT_LOCAL :
-			    conf->default_slot];
+	return synq_classify_unmatched(conf, client->is_local);
 }
 
 /**

@@ -478,6 +478,13 @@ static void set_source_buckets(struct synq_class *class)
 	synq_tbf_init(&class->stray_tbf, class->bucket_rate, strays);
 }
 
+static void set_drops(const struct synq_conf *conf, struct synq_class *class)
+{
+	class->drops = (class->rate || class->source_rate) &&
+		       class->excess == SYNQ_EXCESS_DROP &&
+		       !conf->observe && !class->observe;
+}
+
 /* What is said of cookies, but for where it says nothing of its own: BIT()s. */
 static u32 policies(const struct synq_conf *conf)
 {
@@ -551,6 +558,7 @@ int synq_conf_finish(struct synq_conf *conf, const struct net *net,
 	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
 		set_bucket(&conf->class[slot]);
 		set_source_buckets(&conf->class[slot]);
+		set_drops(conf, &conf->class[slot]);
 	}
 	check_cookies(conf, net, extack);
 	return 0;

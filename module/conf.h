@@ -62,6 +62,7 @@ struct synq_aggregates;
  * @cookies: enum synq_cookies
  * @is_default: takes what nothing else matches
  * @observe: count what would be done, and do nothing ("enforce off")
+ * @drops: what exceeds a rate of it is dropped, unless the listener only observes
  */
 struct synq_class {
 	char name[SYNQ_NAME_MAX + 1];
@@ -99,6 +100,7 @@ struct synq_class {
 	u8 cookies;
 	bool is_default;
 	bool observe;
+	bool drops;
 };
 
 /**

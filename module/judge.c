@@ -354,22 +354,17 @@ static bool takes_place(const struct synq_arrival *syn)
 				      syn->seg.client.is_v6);
 }
 
-static void begin(struct synq_arrival *syn, u64 now_ns)
+/* Counts it as seen. */
+static void recall(struct synq_arrival *syn)
 {
 	struct synq_refusal_syn *history = &syn->history;
 
 	history->saddr = syn->seg.client.addr;
 	history->is_v6 = syn->seg.client.is_v6;
-	history->now_ns = now_ns;
+	history->now_ns = clock_of(syn);
 	history->hash = synq_segment_fingerprint(syn->sn, &syn->seg);
 	count(syn, SYNQ_COUNT_SEEN);
-}
-
-/* Counts it as seen. */
-static void recall(struct synq_arrival *syn)
-{
-	begin(syn, clock_of(syn));
-	if (synq_refusal_find(syn->sn, &syn->history))
+	if (synq_refusal_find(syn->sn, history))
 		count(syn, SYNQ_COUNT_RETRIES);
 }
 
@@ -388,39 +383,6 @@ void synq_judge_mark(const struct synq_arrival *arrival,
 
 	if (mask)
 		skb->mark = (skb->mark & ~mask) | class->mark_bits;
-}
-
-/**
- * synq_judge_drops() - drop a SYN, if it exceeds a rate and nothing else is to be done
- * @syn: all set but for its socket, and what this file sets; a stranger
- *
- * What synq_judge() would do, of which this is the part that a flood needs: it asks
- * neither for a record nor for the state of the queues.
- *
- * Context: softirq, rcu_read_lock()
- * Return: true if it is counted, and to be dropped; false if it is to be judged, and
- * nothing has been counted
- */
-bool synq_judge_drops(struct synq_arrival *syn)
-{
-	const struct synq_class *class = syn->class;
-	enum synq_source_answer answer;
-	u64 now_ns;
-
-	if (class->excess != SYNQ_EXCESS_DROP ||
-	    (!class->rate && !class->aggregates) ||
-	    synq_conf_observes(syn->conf, syn->listener, class))
-		return false;
-	now_ns = ktime_get_ns();
-	answer = synq_policer_ask(syn->sn, class, &syn->seg.client, now_ns);
-	if (answer == SYNQ_SOURCE_CONFORMS)
-		return false;
-	begin(syn, now_ns);
-	syn->history.source_exceeded = answer == SYNQ_SOURCE_EXCEEDS;
-	if (synq_refusal_drop(syn->sn, &syn->history, syn->listener->port,
-			      class))
-		count(syn, SYNQ_COUNT_RETRIES);
-	return !carry_out(syn, SYNQ_VERDICT_EXCESS_DROP);
 }
 
 /**

@@ -26,7 +26,7 @@ struct synq_record;
  * @weighed: @policy and @cookie are known
  * @policy: on cookies, in force for it
  * @cookie: to be answered by a cookie, unless it is refused
- * @history: whether this SYN was refused before
+ * @history: whether this SYN was refused before; its clock may be known before
  */
 struct synq_arrival {
 	struct synq_net *sn;
@@ -45,7 +45,6 @@ struct synq_arrival {
 	struct synq_refusal_syn history;
 };
 
-bool synq_judge_drops(struct synq_arrival *syn);
 bool synq_judge_leaves(struct synq_arrival *syn);
 bool synq_judge_was_left(const struct synq_arrival *arrival,
 			 const struct synq_segment *before);

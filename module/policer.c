@@ -27,14 +27,13 @@ static struct synq_source_class bucket_of(struct synq_net *sn,
 
 /* Not inline: what it has on the stack is not for those without a source-rate. */
 static noinline enum synq_source_answer
-ask_source(struct synq_net *sn, const struct synq_class *class,
-	   const struct synq_client *client, u64 now_ns)
+ask_source(struct synq_net *sn, const struct synq_class *class, bool is_v6,
+	   const void *addr, u64 now_ns)
 {
 	const struct synq_source_class bucket = bucket_of(sn, class);
 	struct synq_source source;
 
-	synq_aggregate_of(class->aggregates, client->is_v6, client->addr,
-			  &source);
+	synq_aggregate_of(class->aggregates, is_v6, addr, &source);
 	return synq_source_ask(&class->aggregates->table, &class->source_tbf,
 			       &source, &bucket, now_ns);
 }
@@ -43,7 +42,8 @@ ask_source(struct synq_net *sn, const struct synq_class *class,
  * synq_policer_ask() - would synq_policer_take() find that a SYN exceeds?
  * @sn: network namespace
  * @class: of the SYN
- * @client: that sent it
+ * @is_v6: @addr has 16 bytes, and not 4
+ * @addr: of the client, network order
  * @now_ns: monotonic clock, ns
  *
  * For who refuses the SYN then.
@@ -54,13 +54,13 @@ ask_source(struct synq_net *sn, const struct synq_class *class,
  */
 enum synq_source_answer synq_policer_ask(struct synq_net *sn,
 					 const struct synq_class *class,
-					 const struct synq_client *client,
+					 bool is_v6, const void *addr,
 					 u64 now_ns)
 {
 	u64 next;
 
 	if (class->aggregates)
-		return ask_source(sn, class, client, now_ns);
+		return ask_source(sn, class, is_v6, addr, now_ns);
 	if (!class->rate ||
 	    synq_tbf_next(&class->tbf, atomic64_read(&sn->tat[class->slot]),
 			  now_ns, &next))

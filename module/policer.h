@@ -10,7 +10,7 @@
 
 enum synq_source_answer synq_policer_ask(struct synq_net *sn,
 					 const struct synq_class *class,
-					 const struct synq_client *client,
+					 bool is_v6, const void *addr,
 					 u64 now_ns);
 enum synq_source_answer synq_policer_take(struct synq_net *sn,
 					  const struct synq_class *class,

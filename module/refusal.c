@@ -24,32 +24,10 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
-#include "fingerprint.h"
 #include "refusal.h"
-#include "tbf.h"
 
 #define SAMPLE_RATE	50	/* per second, of first tries and of retries */
 #define SAMPLE_BURST	50
-
-/**
- * struct synq_refusals - the memory of one network namespace
- * @rcu: freed after a grace period
- * @sampler: rate and burst of the buckets
- * @tat: bucket of first tries, and of retries
- * @lock: protects @written and @sample
- * @written: refusals ever written to @sample
- * @sample: the last ones; number n, from 1, stands at n modulo its size
- * @fingerprints: of refused SYNs
- */
-struct synq_refusals {
-	struct rcu_head rcu;
-	struct synq_tbf sampler;
-	atomic64_t tat[2];
-	spinlock_t lock;	/* protects next 2 fields */
-	unsigned long written;
-	struct synq_refusal sample[SYNQ_REFUSALS_MAX];
-	struct synq_fingerprints fingerprints;
-};
 
 static struct synq_refusals *refusals_alloc(void)
 {
@@ -68,13 +46,6 @@ static u32 to_ms(u64 ns)
 	return div_u64(ns, NSEC_PER_MSEC);
 }
 
-/* @age: as synq_fingerprint_age() returned it */
-static void tell(struct synq_refusal_syn *syn, int age)
-{
-	syn->is_retry = age >= 0;
-	syn->refused_ms = max(age, 0);
-}
-
 /**
  * synq_refusal_find() - was this SYN refused before?
  * @sn: network namespace
@@ -86,11 +57,14 @@ static void tell(struct synq_refusal_syn *syn, int age)
 bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn)
 {
 	const struct synq_refusals *refusals = rcu_dereference(sn->refusals);
+	int age;
 
 	if (!refusals)
 		return false;
-	tell(syn, synq_fingerprint_age(&refusals->fingerprints, syn->hash,
-				       to_ms(syn->now_ns)));
+	age = synq_fingerprint_age(&refusals->fingerprints, syn->hash,
+				   to_ms(syn->now_ns));
+	syn->is_retry = age >= 0;
+	syn->refused_ms = max(age, 0);
 	return syn->is_retry;
 }
 
@@ -129,15 +103,19 @@ static bool is_noted(enum synq_verdict verdict, u8 *reason)
 	return false;
 }
 
-static __always_inline bool may_write(struct synq_refusals *refusals, bool is_retry, u64 now_ns)
+static bool may_write(struct synq_refusals *refusals, bool is_retry, u64 now_ns)
 {
 	atomic64_t *word = &refusals->tat[is_retry];
 	s64 tat = atomic64_read(word);
 	u64 next;
 
+	if (!synq_tbf_next(&refusals->sampler, tat, now_ns, &next)) {
+		/* Pairs with READ_ONCE in synq_refusal_is_sated(). */
+		WRITE_ONCE(refusals->sated[is_retry], jiffies);
+		return false;
+	}
 	/* Who loses the exchange to another CPU leaves it at that. */
-	return synq_tbf_next(&refusals->sampler, tat, now_ns, &next) &&
-	       atomic64_try_cmpxchg(word, &tat, next);
+	return atomic64_try_cmpxchg(word, &tat, next);
 }
 
 static void write_sample(struct synq_refusals *refusals,
@@ -206,31 +184,24 @@ void synq_refusal_note(const struct synq_net *sn,
 }
 
 /**
- * synq_refusal_drop() - a SYN is dropped, since it exceeds a rate
- * @sn: network namespace
- * @syn: completed
+ * synq_refusal_sample() - a SYN is dropped: write it to the sample, if it is due
+ * @refusals: that know it already
+ * @syn: but for its hash and its time, which is now
  * @port: of the listener
  * @class: of the SYN
  *
- * Both synq_refusal_find() and synq_refusal_note(), in one.
- *
  * Context: any, rcu_read_lock()
- * Return: true if it was refused before, and was remembered
  */
-bool synq_refusal_drop(const struct synq_net *sn, struct synq_refusal_syn *syn,
-		       const struct synq_port *port,
-		       const struct synq_class *class)
+void synq_refusal_sample(struct synq_refusals *refusals,
+			 const struct synq_refusal_syn *syn,
+			 const struct synq_port *port,
+			 const struct synq_class *class)
 {
-	struct synq_refusals *refusals = rcu_dereference(sn->refusals);
+	u64 now_ns = ktime_get_ns();
 
-	if (!refusals)
-		return false;
-	tell(syn, synq_fingerprint_note(&refusals->fingerprints, syn->hash,
-					to_ms(syn->now_ns)));
-	if (may_write(refusals, syn->is_retry, syn->now_ns))
+	if (may_write(refusals, syn->is_retry, now_ns))
 		write_sample(refusals, syn, port, class,
-			     SYNQ_REFUSED_EXCESS_DROPPED, false, syn->now_ns);
-	return syn->is_retry;
+			     SYNQ_REFUSED_EXCESS_DROPPED, false, now_ns);
 }
 
 static struct synq_refusals *refusals_of(const struct synq_net *sn)

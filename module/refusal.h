@@ -5,7 +5,12 @@
 #ifndef _SYNQ_REFUSAL_H
 #define _SYNQ_REFUSAL_H
 
+#include <linux/compiler.h>
+#include <linux/jiffies.h>
+#include <linux/spinlock.h>
 #include "conf.h"
+#include "fingerprint.h"
+#include "tbf.h"
 
 /**
  * struct synq_refusal_syn - a SYN, as far as it matters here
@@ -52,6 +57,28 @@ struct synq_refusal {
 	bool source_exceeded;
 };
 
+/**
+ * struct synq_refusals - the memory of one network namespace
+ * @rcu: freed after a grace period
+ * @sated: jiffies in which the bucket of first tries, or of retries, was empty
+ * @sampler: rate and burst of the buckets
+ * @tat: bucket of first tries, and of retries
+ * @lock: protects @written and @sample
+ * @written: refusals ever written to @sample
+ * @sample: the last ones; number n, from 1, stands at n modulo its size
+ * @fingerprints: of refused SYNs
+ */
+struct synq_refusals {
+	struct rcu_head rcu;
+	unsigned long sated[2];
+	struct synq_tbf sampler;
+	atomic64_t tat[2];
+	spinlock_t lock;	/* protects next 2 fields */
+	unsigned long written;
+	struct synq_refusal sample[SYNQ_REFUSALS_MAX];
+	struct synq_fingerprints fingerprints;
+};
+
 int synq_refusal_init(void);
 void synq_refusal_exit(void);
 
@@ -61,9 +88,27 @@ void synq_refusal_note(const struct synq_net *sn,
 		       const struct synq_port *port,
 		       const struct synq_class *class,
 		       enum synq_verdict verdict, bool observed);
-bool synq_refusal_drop(const struct synq_net *sn, struct synq_refusal_syn *syn,
-		       const struct synq_port *port,
-		       const struct synq_class *class);
+void synq_refusal_sample(struct synq_refusals *refusals,
+			 const struct synq_refusal_syn *syn,
+			 const struct synq_port *port,
+			 const struct synq_class *class);
+
+/**
+ * synq_refusal_is_sated() - may nothing be written to the sample now?
+ * @refusals: of a network namespace
+ * @is_retry: what is to be written was refused before
+ *
+ * The bucket is not asked again in one jiffy: it has a token in 20 ms.
+ *
+ * Context: any
+ * Return: true if so
+ */
+static inline bool synq_refusal_is_sated(const struct synq_refusals *refusals,
+					 bool is_retry)
+{
+	/* Pairs with WRITE_ONCE in may_write(). */
+	return READ_ONCE(refusals->sated[is_retry]) == jiffies;
+}
 
 unsigned long synq_refusal_newest(const struct synq_net *sn);
 bool synq_refusal_get(const struct synq_net *sn, unsigned long number,

@@ -52,11 +52,9 @@
  *
  * DOC: floods
  *
- * What a flood costs is what it takes to refuse a SYN.  So one that goes to where another
- * was just found to be for a listener (target.c), and that exceeds a rate for which
- * it is to be dropped, is dropped for that alone: it is asked whether it belongs to a
- * connection, which class it has and whether its bucket is empty, and nothing else.  The
- * verdict is what it would be anyway, since nothing goes before a rate.
+ * A SYN that goes to where another was just found to be for a listener, and that
+ * exceeds a rate, is refused by early.c in PREROUTING, before anything is done for it
+ * here.  What early.c has found out of others is not asked again.
  *
  * DOC: forwarded SYNs
  *
@@ -73,6 +71,7 @@
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
 #include <linux/ipv6.h>
+#include <linux/ktime.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
 #include <linux/netfilter_ipv6.h>
@@ -84,6 +83,7 @@
 #include <net/netfilter/nf_conntrack.h>
 #include <net/tcp.h>
 #include <net/xfrm.h>
+#include "early.h"
 #include "judge.h"
 #include "syn_hook.h"
 #include "target.h"
@@ -192,29 +192,33 @@ static void fill_in(struct synq_arrival *arrival, const struct tcphdr *th)
 	seg->client.is_local = skb->dev->flags & IFF_LOOPBACK;
 }
 
-/* Well-formed, to a port that is configured, in PREROUTING. */
+/* So that early.c need not look for the next one, where it is to refuse any. */
+static void note_target(struct synq_arrival *syn)
+{
+	if (syn->listener->observe || has_lookup_program(syn->sn->net))
+		return;
+	syn->history.now_ns = ktime_get_ns();
+	synq_target_note(syn->conf, &syn->seg, syn->listener->port,
+			 syn->history.now_ns);
+}
+
+/*
+ * Well-formed, to a port that is configured, in PREROUTING.  If it has a class, it is
+ * for a listener, and a stranger: early.c.
+ */
 static unsigned int judge_early(struct synq_arrival *syn)
 {
 	const struct synq_segment *seg = &syn->seg;
-	const bool recalled = syn->listener;
 
-	if (recalled) {
-		if (is_known(syn, seg))
-			return NF_ACCEPT;
-		syn->class = class_of(syn, seg);
-		if (synq_judge_drops(syn))
-			return NF_DROP;
-		syn->sk = socket_of(syn, seg, true);
-	} else {
-		syn->sk = target_of(syn, seg, true);
-	}
+	syn->sk = syn->class ? socket_of(syn, seg, true) :
+			       target_of(syn, seg, true);
 	if (!syn->sk)
 		return NF_ACCEPT;
 	syn->listener = listener_of(syn->conf, syn->sk);
-	if (!recalled && !has_lookup_program(syn->sn->net))
-		synq_target_note(syn->conf, seg, syn->listener);
-	if (!syn->class)
+	if (!syn->class) {
+		note_target(syn);
 		syn->class = class_of(syn, seg);
+	}
 	if (!synq_judge_leaves(syn))
 		return judge(syn);
 	/* Who changes these bits meanwhile breaks their contract. */
@@ -235,19 +239,16 @@ static unsigned int prerouting(struct synq_arrival *arrival, bool is_fragment)
 					   &arrival->sn->malformed);
 		return NF_ACCEPT;
 	}
-	if (is_syn(th)) {
-		fill_in(arrival, th);
-		/* As another one found just now. */
-		arrival->listener = synq_target_recall(conf, &arrival->seg);
-	}
-	if (!arrival->listener && !synq_conf_port(conf, ntohs(th->dest)))
+	if (!arrival->class && !synq_conf_port(conf, ntohs(th->dest)))
 		return NF_ACCEPT;
 	if (is_malformed(arrival, th, is_fragment)) {
 		atomic64_inc(&arrival->sn->malformed);
 		return NF_ACCEPT;
 	}
-	if (is_syn(th))
+	if (is_syn(th)) {
+		fill_in(arrival, th);
 		return judge_early(arrival);
+	}
 	/* As its SYN: by where it goes, unless somebody listens here. */
 	if (conf->mark_mask) {
 		fill_in(arrival, th);
@@ -420,7 +421,8 @@ static bool pull_header(struct sk_buff *skb, unsigned int thoff)
 
 /* On the stack of those packets only that get so far: it is cleared. */
 static unsigned int arrive4(struct synq_net *sn, const struct synq_conf *conf,
-			    struct sk_buff *skb, unsigned int hook)
+			    struct sk_buff *skb, unsigned int hook,
+			    const struct synq_class *class)
 {
 	struct synq_arrival arrival = {
 		.sn = sn,
@@ -434,6 +436,7 @@ static unsigned int arrive4(struct synq_net *sn, const struct synq_conf *conf,
 			},
 			.thoff = ip_hdrlen(skb),
 		},
+		.class = class,
 	};
 
 	if (netif_is_l3_master(skb->dev))
@@ -449,6 +452,7 @@ static unsigned int hook4(void *priv, struct sk_buff *skb,
 			  const struct nf_hook_state *state)
 {
 	const bool is_last = state->hook == NF_INET_LOCAL_IN;
+	const struct synq_class *class = NULL;
 	struct synq_net *sn = priv;
 	const struct synq_conf *conf;
 
@@ -458,12 +462,17 @@ static unsigned int hook4(void *priv, struct sk_buff *skb,
 	conf = synq_conf_active(sn);
 	if (!conf || (is_last && !pull_header(skb, ip_hdrlen(skb))))
 		return NF_ACCEPT;
-	return arrive4(sn, conf, skb, state->hook);
+	if (state->hook == NF_INET_PRE_ROUTING)
+		class = synq_early4(sn, conf, skb);
+	if (class == SYNQ_EARLY_DROPPED)
+		return NF_DROP;
+	return arrive4(sn, conf, skb, state->hook, class);
 }
 
 static unsigned int arrive6(struct synq_net *sn, const struct synq_conf *conf,
 			    struct sk_buff *skb, unsigned int hook,
-			    unsigned int thoff, bool is_fragment)
+			    unsigned int thoff, bool is_fragment,
+			    const struct synq_class *class)
 {
 	struct synq_arrival arrival = {
 		.sn = sn,
@@ -478,6 +487,7 @@ static unsigned int arrive6(struct synq_net *sn, const struct synq_conf *conf,
 			},
 			.thoff = thoff,
 		},
+		.class = class,
 	};
 
 	if (netif_is_l3_master(skb->dev))
@@ -493,6 +503,7 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 			  const struct nf_hook_state *state)
 {
 	const bool is_last = state->hook == NF_INET_LOCAL_IN;
+	const struct synq_class *class = NULL;
 	struct synq_net *sn = priv;
 	const struct synq_conf *conf;
 	unsigned short frag_off = 0;
@@ -505,8 +516,12 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 	if (ipv6_find_hdr(skb, &thoff, -1, &frag_off, &flags) != IPPROTO_TCP ||
 	    frag_off || (is_last && !pull_header(skb, thoff)))
 		return NF_ACCEPT;
+	if (state->hook == NF_INET_PRE_ROUTING)
+		class = synq_early6(sn, conf, skb, thoff);
+	if (class == SYNQ_EARLY_DROPPED)
+		return NF_DROP;
 	return arrive6(sn, conf, skb, state->hook, thoff,
-		       flags & IP6_FH_F_FRAG);
+		       flags & IP6_FH_F_FRAG, class);
 }
 
 static const struct nf_hook_ops local_hooks[] = {

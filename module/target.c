@@ -11,115 +11,61 @@
  * the same snapshot.  What may have changed meanwhile is what two CPUs may disagree
  * about anyway: a socket, an address or a route that goes in this instant.  Nothing is
  * remembered of what is not there: a socket that begins to listen is found at once.
- * No pointer is kept, so nothing need be held.
+ * Nothing need be held: what the snapshot holds is there while that is.
  *
  * A CPU has a few places, each address and port one of them, and the last comer has it.
+ *
+ * DOC: the clock of a jiffy
+ *
+ * What is noted says what time it was, too.  While the jiffy lasts it is not later than
+ * that by two ticks, unless ticks are late; and who exceeds a rate even then exceeds it
+ * now.  So a bucket that is empty for longer needs no clock: who waits for it to have
+ * a token again asks the clock itself.  Of a class it is noted that its bucket is empty
+ * for so long, since nothing but time fills it.  Where ticks are late a token is handed
+ * out as much later, and not lost: what counts is when it is due.
  *
  * Softirq, or process context with BH off, under rcu_read_lock(): nobody else is at the
  * places of this CPU meanwhile.
  */
 #include <linux/build_bug.h>
-#include <linux/jiffies.h>
-#include <linux/limits.h>
-#include <linux/percpu.h>
-#include <linux/string.h>
+#include <linux/math64.h>
+#include <linux/time64.h>
 #include "target.h"
 
-#define PLACES	8	/* a power of two */
+static_assert(SYNQ_SLOTS <= 32);	/* bits of synq_target.empty */
 
-/**
- * struct target - a destination
- * @serial: of the snapshot; 0: nothing is noted
- * @when: jiffies
- * @daddr: address, in network order; of IPv4 the second one is 0
- * @dif: interface, as in &struct synq_segment
- * @sdif: likewise
- * @dport: port
- * @is_v6: family
- * @listener: its number in the snapshot
- */
-struct target {
-	u64 serial;
-	unsigned long when;
-	u64 daddr[2];
-	int dif;
-	int sdif;
-	__be16 dport;
-	bool is_v6;
-	u16 listener;
-};
-
-static_assert(SYNQ_LISTENERS_MAX <= U16_MAX + 1);
-
-static DEFINE_PER_CPU(struct target[PLACES], targets);
-
-/* Each half of an address; of IPv4 the second one is 0. */
-static u64 half(const struct synq_segment *seg, unsigned int i)
-{
-	u64 half = 0;
-
-	if (seg->client.is_v6)
-		memcpy(&half, seg->client.daddr + i * sizeof(half),
-		       sizeof(half));
-	else if (!i)
-		memcpy(&half, seg->client.daddr, sizeof(__be32));
-	return half;
-}
-
-static struct target *place_of(const struct synq_segment *seg)
-{
-	u32 low = (half(seg, 0) >> 24) ^ (half(seg, 1) >> 56) ^
-		  ntohs(seg->client.dport);
-
-	return this_cpu_ptr(&targets[low % PLACES]);
-}
-
-/**
- * synq_target_recall() - was another SYN just now for a listener, where this goes?
- * @conf: snapshot
- * @seg: the SYN
- *
- * Context: BH off, rcu_read_lock()
- * Return: the configured listener, or NULL: look
- */
-const struct synq_listener *synq_target_recall(const struct synq_conf *conf,
-					       const struct synq_segment *seg)
-{
-	const struct target *target = place_of(seg);
-	const unsigned long now = jiffies;
-
-	if (target->serial != conf->serial || target->when != now ||
-	    target->daddr[0] != half(seg, 0) ||
-	    target->daddr[1] != half(seg, 1) ||
-	    target->dif != seg->dif || target->sdif != seg->sdif ||
-	    target->dport != seg->client.dport ||
-	    target->is_v6 != seg->client.is_v6)
-		return NULL;
-	return &conf->listener[target->listener];
-}
+DEFINE_PER_CPU(struct synq_target[SYNQ_TARGETS], synq_targets);
 
 /**
  * synq_target_note() - a SYN is for a listener
  * @conf: snapshot
  * @seg: the SYN
- * @listener: of @conf
+ * @port: of the listener, of @conf
+ * @now_ns: monotonic clock
  *
  * Context: BH off, rcu_read_lock()
  */
 void synq_target_note(const struct synq_conf *conf,
-		      const struct synq_segment *seg,
-		      const struct synq_listener *listener)
+		      const struct synq_segment *seg, struct synq_port *port,
+		      u64 now_ns)
 {
-	struct target now = {
-		.serial = conf->serial,
-		.when = jiffies,
-		.daddr = { half(seg, 0), half(seg, 1) },
-		.dif = seg->dif,
-		.sdif = seg->sdif,
-		.dport = seg->client.dport,
-		.is_v6 = seg->client.is_v6,
-		.listener = listener - conf->listener,
-	};
+	const struct synq_client *client = &seg->client;
+	const void *daddr = client->daddr;
 
-	*place_of(seg) = now;
+	*synq_target_place(client->is_v6, daddr, client->dport) =
+		(struct synq_target){
+			.serial = conf->serial,
+			.when = jiffies,
+			.daddr = {
+				synq_target_half(client->is_v6, daddr, 0),
+				synq_target_half(client->is_v6, daddr, 1),
+			},
+			.port = port,
+			.until_ns = now_ns + 2 * TICK_NSEC,
+			.ms = div_u64(now_ns, NSEC_PER_MSEC),
+			.dif = seg->dif,
+			.sdif = seg->sdif,
+			.dport = client->dport,
+			.is_v6 = client->is_v6,
+		};
 }

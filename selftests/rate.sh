@@ -5,11 +5,11 @@
 # or passed to the stock kernel and counted.
 #
 # Would miss its mark if: the bucket were unlimited or always empty, its burst or
-# its rate were wrong, a repeated SYN of a half-open request were charged again,
-# or "pass" dropped.
+# its rate were wrong, tokens were handed out late in a flood, a repeated SYN of a
+# half-open request were charged again, or "pass" dropped.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 22
+plan 23
 floods=0
 
 # conf RATE BURST EXCESS
@@ -71,6 +71,14 @@ before=$(counter bulk admitted)
 flood 200 100000
 within "after another rate" $(($(counter bulk admitted) - before)) 60 \
 	$((64 + 100 * took / 1000))
+
+# Tokens come seldom, and SYNs many times in a tick of the clock.
+sq flush
+conf 20 5 drop
+flood 2000 1000
+want=$((5 + 20 * took / 1000))
+within "a low rate" "$(counter bulk admitted)" $((want * 98 / 100)) \
+	$((want * 102 / 100 + 1))
 
 # --- burst ---
 sq flush
