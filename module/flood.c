@@ -7,10 +7,14 @@
  * the queue where it is the only one, and finds its share free whatever the others
  * do.
  *
- * A class has had its share when the queue holds no more for it, or earlier: when
- * a quarter of the queue is occupied by requests of its own that nobody expects to
- * be answered any more.  Those are a flood's.  Handshakes that only take long, as
- * those of far clients do, are expected.
+ * A class has had its share while the queue holds no more for it: that may be over
+ * in a moment, and is asked for each SYN anew.
+ *
+ * It has had its share for longer when there is a flood: for a second on end a
+ * quarter of the queue has been occupied by requests of its own that nobody expects to
+ * be answered any more.  Handshakes that only take long, as those of far clients do,
+ * are expected.  Those that were held up, since a machine stood still, are answered
+ * as soon as it goes on, and what was lost is sent again within a second.
  *
  * Once on, that stays for a while, so that what is answered by a cookie, which says
  * nothing about the queue, does not switch itself off: until less than half of it
@@ -26,6 +30,7 @@
 
 #include "flood.h"
 
+#define LASTS_NS	((u64)NSEC_PER_SEC)
 #define HOLD_MIN_NS	(5ULL * NSEC_PER_SEC)
 #define HOLD_MAX_NS	(80ULL * NSEC_PER_SEC)
 #define FEW		8U	/* requests that say nothing in a short queue */
@@ -113,9 +118,9 @@ static u32 most_idle(const struct synq_flood_sight *sight)
 	return max(sight->room / 4, min(sight->room, FEW));
 }
 
-static bool is_over(const struct synq_flood_sight *sight)
+static bool is_flood(const struct synq_flood_sight *sight)
 {
-	return is_short(sight, 0) || idle(sight) >= most_idle(sight);
+	return idle(sight) >= most_idle(sight);
 }
 
 static bool is_under(const struct synq_flood_sight *sight)
@@ -125,37 +130,59 @@ static bool is_under(const struct synq_flood_sight *sight)
 }
 
 /**
- * synq_flood_is_due() - does the state of a class have to change?
+ * synq_flood_is_due() - is there something to be noted of the state of a class?
  * @flood: its state
  * @sight: of the class; while on, nothing is expected
- * @now_ns: monotonic clock, ns
+ * @now_ns: monotonic clock, ns, not 0
  *
  * Context: any
- * Return: true if so
+ * Return: true if synq_flood_turn() has to be called
  */
 bool synq_flood_is_due(const struct synq_flood *flood,
 		       const struct synq_flood_sight *sight, u64 now_ns)
 {
-	if (!READ_ONCE(flood->on))
-		return is_over(sight);
-	return now_ns >= flood->changed_ns + flood->hold_ns && is_under(sight);
+	u64 since = READ_ONCE(flood->since_ns);
+
+	if (READ_ONCE(flood->on))
+		return now_ns >= flood->changed_ns + flood->hold_ns &&
+		       is_under(sight);
+	if (!is_flood(sight))
+		return since;
+	return !since || now_ns >= since + LASTS_NS;
 }
 
-/**
- * synq_flood_turn() - change the state
- * @flood: of a class
- * @now_ns: monotonic clock, ns
- *
- * Context: any; callers exclude each other
- */
-void synq_flood_turn(struct synq_flood *flood, u64 now_ns)
+static void come_on(struct synq_flood *flood, u64 now_ns)
 {
 	bool again = flood->hold_ns &&
 		     now_ns < flood->changed_ns + 4 * flood->hold_ns;
 
-	WRITE_ONCE(flood->on, !flood->on);
-	if (flood->on)
-		flood->hold_ns = again ? min(2 * flood->hold_ns, HOLD_MAX_NS) :
-					 HOLD_MIN_NS;
+	flood->hold_ns = again ? min(2 * flood->hold_ns, HOLD_MAX_NS) :
+				 HOLD_MIN_NS;
 	flood->changed_ns = now_ns;
+	WRITE_ONCE(flood->on, true);
+}
+
+/**
+ * synq_flood_turn() - note what is due
+ * @flood: of a class
+ * @sight: of the class
+ * @now_ns: monotonic clock, ns, not 0
+ *
+ * Context: any; callers exclude each other
+ * Return: true if it has come on
+ */
+bool synq_flood_turn(struct synq_flood *flood,
+		     const struct synq_flood_sight *sight, u64 now_ns)
+{
+	if (flood->on) {
+		WRITE_ONCE(flood->on, false);
+		flood->changed_ns = now_ns;
+	} else if (is_flood(sight) && flood->since_ns) {
+		come_on(flood, now_ns);
+	} else if (is_flood(sight)) {
+		WRITE_ONCE(flood->since_ns, now_ns);
+		return false;
+	}
+	WRITE_ONCE(flood->since_ns, 0);
+	return flood->on;
 }

@@ -29,12 +29,14 @@ struct synq_flood_sight {
 
 /**
  * struct synq_flood - the state of one class at one listener
- * @on: it has had its share
- * @changed_ns: since when; 0: it never had
+ * @on: it has had its share, for a while
+ * @since_ns: while not on, since when it looks like a flood; 0: it does not
+ * @changed_ns: since when it is on, or not; 0: it never was
  * @hold_ns: so long at least that lasts; 0 likewise
  */
 struct synq_flood {
 	bool on;
+	u64 since_ns;
 	u64 changed_ns;
 	u64 hold_ns;
 };
@@ -45,6 +47,7 @@ bool synq_flood_is_low(u32 room, u32 length);
 bool synq_flood_is_full(const struct synq_flood_sight *sight);
 bool synq_flood_is_due(const struct synq_flood *flood,
 		       const struct synq_flood_sight *sight, u64 now_ns);
-void synq_flood_turn(struct synq_flood *flood, u64 now_ns);
+bool synq_flood_turn(struct synq_flood *flood,
+		     const struct synq_flood_sight *sight, u64 now_ns);
 
 #endif /* _SYNQ_FLOOD_H */

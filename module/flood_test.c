@@ -138,6 +138,45 @@ static bool expected(void)
 	return true;
 }
 
+/* Turn a flood on or off, as soon as that is due.  Returns true if it is on. */
+static bool look(struct synq_flood *flood, const struct synq_flood_sight *sight,
+		 u64 now)
+{
+	bool was = flood->on;
+
+	if (synq_flood_is_due(flood, sight, now))
+		check(synq_flood_turn(flood, sight, now) ==
+		      (flood->on && !was), "%llu", (unsigned long long)now);
+	return flood->on;
+}
+
+/*
+ * A machine stands still, again and again.  When it goes on nobody expects those any
+ * more who were under way, until they have answered: for a round trip, even if it
+ * stands still meanwhile.
+ */
+static bool stalls(void)
+{
+	struct synq_flood_sight held_up = sight_of(128, 2);
+	struct synq_flood_sight answered = held_up;
+	struct synq_flood flood = { 0 };
+	u64 now;
+
+	held_up.own = 128;
+	held_up.length = 128;
+	check(synq_flood_is_full(&held_up), "for a moment it is");
+	for (now = S; now < 100 * S; now += 600 * MS) {
+		check(!look(&flood, &held_up, now), "it goes on");
+		check(!look(&flood, &held_up, now + 40 * MS), "soon");
+		check(!look(&flood, &held_up, now + 540 * MS), "once more");
+		check(!look(&flood, &answered, now + 580 * MS), "answered");
+	}
+	check(!look(&flood, &held_up, now), "for no time");
+	check(!look(&flood, &held_up, now + S - 1), "for less than a second");
+	check(look(&flood, &held_up, now + S), "for a second");
+	return true;
+}
+
 /* On at a quarter; off at less than an eighth, and not before its time. */
 static bool hysteresis(void)
 {
@@ -146,23 +185,19 @@ static bool hysteresis(void)
 
 	sight.own = 32;
 	sight.length = 32;
-	check(synq_flood_is_due(&flood, &sight, 10 * S), "a quarter");
-	synq_flood_turn(&flood, 10 * S);
-	check(flood.on, "on");
+	check(!look(&flood, &sight, 9 * S), "a quarter, now");
+	check(look(&flood, &sight, 10 * S), "and for a second");
 	sight.own = 16;
 	sight.length = 16;
-	check(!synq_flood_is_due(&flood, &sight, 1000 * S), "an eighth");
+	check(look(&flood, &sight, 1000 * S), "an eighth");
 	sight.own = 15;
 	sight.length = 15;
-	check(!synq_flood_is_due(&flood, &sight, 15 * S - 1), "not yet");
+	check(look(&flood, &sight, 15 * S - 1), "not yet");
 	check(synq_flood_is_due(&flood, &sight, 15 * S), "now");
 	sight.length = 120;
-	check(!synq_flood_is_due(&flood, &sight, 15 * S),
-	      "there is no room yet");
+	check(look(&flood, &sight, 15 * S), "there is no room yet");
 	sight.length = 96 - 16;
-	check(synq_flood_is_due(&flood, &sight, 15 * S), "there is");
-	synq_flood_turn(&flood, 15 * S);
-	check(!flood.on, "off");
+	check(!look(&flood, &sight, 15 * S), "there is");
 	return true;
 }
 
@@ -178,10 +213,11 @@ static bool hold(void)
 	full.own = 96;
 	full.length = 96;
 	for (now = 1; now < 600 * S; now += MS) {
-		if (!synq_flood_is_due(&flood, flood.on ? &none : &full, now))
+		bool was = flood.on;
+
+		if (look(&flood, was ? &none : &full, now) == was)
 			continue;
-		synq_flood_turn(&flood, now);
-		if (!flood.on && turns / 2 < ARRAY_SIZE(held))
+		if (was && turns / 2 < ARRAY_SIZE(held))
 			held[turns / 2] = now - since;
 		since = now;
 		turns++;
@@ -192,9 +228,10 @@ static bool hold(void)
 	      "%llu %llu %llu", (unsigned long long)held[0],
 	      (unsigned long long)held[1], (unsigned long long)held[2]);
 	/* Long quiet: as at first. */
-	if (flood.on)
-		synq_flood_turn(&flood, now);
-	synq_flood_turn(&flood, now + 320 * S);
+	now += 80 * S;
+	check(!look(&flood, &none, now), "over");
+	check(!look(&flood, &full, now + 319 * S), "again");
+	check(look(&flood, &full, now + 320 * S), "again");
 	check(flood.hold_ns == 5 * S, "%llu", (unsigned long long)flood.hold_ns);
 	return true;
 }
@@ -207,6 +244,7 @@ int main(void)
 		{ "each class finds its share", shares },
 		{ "a short queue is nobody's share", low },
 		{ "far clients are expected", expected },
+		{ "a machine stands still", stalls },
 		{ "on and off are apart", hysteresis },
 		{ "the longer it lasts the longer it holds", hold },
 	};

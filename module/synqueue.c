@@ -4,8 +4,8 @@
  * (flood.c), from what the kernel counts and what is known of its classes
  * (halfopen.c).  What becomes of a SYN then is judge.c's business.
  *
- * A class that has had its share stays so for a while; that is looked at again with
- * each of its SYNs, and whenever somebody asks for the statistics.
+ * A class that was flooded stays so for a while; that is looked at again with each of
+ * its SYNs, and whenever somebody asks for the statistics.
  *
  * SYNs read without a lock.  Only where the state of a class has to change is the
  * lock taken.  N CPUs may let N - 1 SYNs too many through, for which there is
@@ -105,10 +105,8 @@ static void turn(struct synq_admission *admission, const struct synq_conf *conf,
 	struct synq_flood_sight sight = sight_of(admission, conf, class, sk);
 
 	lockdep_assert_held(&admission->lock);
-	if (!synq_flood_is_due(flood, &sight, now_ns))
-		return;
-	synq_flood_turn(flood, now_ns);
-	if (flood->on)
+	if (synq_flood_is_due(flood, &sight, now_ns) &&
+	    synq_flood_turn(flood, &sight, now_ns))
 		synq_count(port, class->slot, SYNQ_COUNT_FLOODED);
 }
 
@@ -122,7 +120,7 @@ static void turn(struct synq_admission *admission, const struct synq_conf *conf,
  * @now_ns: monotonic clock, ns; as for synq_admission_advance()
  *
  * Context: any
- * Return: true if so, now or a while ago
+ * Return: true if so: it holds no more of them, or they were a flood a while ago
  */
 bool synq_synqueue_is_flooded(struct synq_admission *admission,
 			      const struct synq_conf *conf,
@@ -144,7 +142,7 @@ bool synq_synqueue_is_flooded(struct synq_admission *admission,
 		turn(admission, conf, class, sk, port, now_ns);
 		spin_unlock_bh(&admission->lock);
 	}
-	return READ_ONCE(flood->on);
+	return READ_ONCE(flood->on) || synq_flood_is_full(&sight);
 }
 
 /**

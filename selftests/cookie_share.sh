@@ -72,9 +72,10 @@ keeps() {
 	is "$1: each negotiates what it does without a flood" "$had" "$idle"
 }
 
-# by_cookies NAME FROM [TO]: from an address that had none before, since a SYN to
-# TIME_WAIT is left to the stack
+# by_cookies NAME FROM [TO]: when it is known for a flood; from an address that had none
+# before, since a SYN to TIME_WAIT is left to the stack
 by_cookies() {
+	wait_for 20 counter_from "${class-bulk}" flooded_now 1
 	connect "$2" "${3-$V4}"
 	is "$1: served" "$served" $N
 	# One whose ACK comes again counts twice.
@@ -188,7 +189,7 @@ at 64
 manage
 as_without 10.3.0.1
 flood 64 10.201.0.1
-by_cookies "gold is flooded, gold" 10.1.0.1
+class=gold by_cookies "gold is flooded, gold" 10.1.0.1
 keeps "gold is flooded, bulk" 10.3.0.1
 stop "$flooding"
 adds_up "gold is flooded" gold

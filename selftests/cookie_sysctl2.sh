@@ -13,7 +13,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/banner_lib.sh"
 need nft
-plan 47
+plan 48
 QUEUE_MAX=80	# requests, of a backlog of 64: see flooded_until_cookies
 
 # conf [BULK]: options
@@ -100,6 +100,12 @@ initial() {
 flood() {
 	"$PEER" segment -N "$CLI" -n 640 -p $((next += 1)) -s 10.200.0.1 -S 640 \
 		$V4 $PORT >/dev/null
+}
+
+# flooded_now: what goes on is a flood
+flooded_now() {
+	flood
+	counter_is bulk flooded_now 1
 }
 
 # Some may be refused at first, since they might be answered.  There is no point in
@@ -223,9 +229,10 @@ fi
 serve
 managed
 flood
+full "full of one class, another class" 10.1.1.
+must_come 20 flooded_now
 full "flooded, another class" 10.1.1.
 by_cookie "flooded, its own" 10.3.1.
-is "flooded: since it has had its share" "$(counter bulk flooded_now)" 1
 serve
 managed "cookies never excess pass"
 sent=$(mib TcpExt.SyncookiesSent)
