@@ -4,6 +4,12 @@
  * queue to the accept queue now?  admission.c knows whether its class has a
  * slot; this file knows when having none must not matter, and counts.
  *
+ * Whoever it lets through may still find the whole queue full, and is withheld by the
+ * kernel, as the first class is, which has no other limit.  That is counted just so:
+ * its handshake has completed, and its request is no flood's.  Where as many as are
+ * dropped seemed to be handshakes that never complete, fewer would be expected of those
+ * under way, so more let in at the SYN, and more dropped.
+ *
  * Called from the borrowed syn_recv_sock() of a listener (listener.c), in
  * softirq, under rcu_read_lock(), for one request possibly on two CPUs at once.
  */
@@ -30,6 +36,23 @@ bool synq_gate_is_mp_join(const struct sk_buff *skb)
 					    TCPOPT_MPTCP);
 
 	return option && option[1] > 2 && option[2] >> 4 == 1;
+}
+
+/* Does the kernel withhold it?  It looks again in a moment. */
+static bool is_full(const struct sock *sk, enum synq_final final)
+{
+	return final == SYNQ_FINAL_ACK && sk_acceptq_is_full(sk) &&
+	       !READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow);
+}
+
+/* If there is a slot in that moment, what is counted here completes at once. */
+static void note_full(struct synq_record *record, const struct synq_class *class,
+		      const struct sock *sk, struct request_sock *req)
+{
+	if (synq_withheld_add(&record->withheld, record->counters, class->slot,
+			      req))
+		synq_admission_complete(&record->admission, class, sk, req,
+					SYNQ_FINAL_ACK, true);
 }
 
 /**
@@ -59,8 +82,13 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 				     synq_conf_listener(conf, port->port));
 
 	if (synq_admission_promote(conf, &listener, class, sk,
-				   &record->acceptq, final) ||
-	    synq_gate_is_mp_join(skb))
+				   &record->acceptq, final)) {
+		if (is_full(sk, final) &&
+		    !synq_conf_observes(conf, &listener, class))
+			note_full(record, class, sk, req);
+		return true;
+	}
+	if (synq_gate_is_mp_join(skb))
 		return true;
 	if (synq_conf_observes(conf, &listener, class)) {
 		synq_count(port, class->slot, SYNQ_COUNT_WOULD_WITHHOLD);

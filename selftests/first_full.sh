@@ -4,13 +4,16 @@
 # The first class alone asks for more than the server can do.  The stock kernel drops
 # final ACKs that find a full queue, so that clients that believe to be connected
 # come in behind later ones.  Here as many are refused at the SYN as it takes, and
-# none with a slot free in its reserve.
+# none with a slot free in its reserve.  Those whose final ACK finds a full queue all
+# the same are counted as withheld, and for no flood.
 #
 # Would miss its mark if: the first class had no limit at the SYN, or one that shut it
-# out of its reserve, or leave the server idle.
+# out of its reserve, or leave the server idle; or if who is withheld by the kernel
+# were taken for a handshake that nobody answers.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 6
+need tc
+plan 12
 
 SERVICE=25 RATE=120	# ms, connections in a second: three times too many
 BACKLOG=16
@@ -26,6 +29,10 @@ load() {
 
 answered_from() {
 	has "$TMP/$1" ^answered "$2"
+}
+
+overflows_from() {
+	[ "$(mib TcpExt.ListenOverflows)" -ge "$1" ]
 }
 
 load stock
@@ -50,7 +57,35 @@ check "the first class is refused at the SYN" \
 	[ "$(counter gold queue_refused)" -gt $((refused + 60)) ]
 within "hardly an ACK finds the queue full" "$over" 0 10
 within "the server is not idle: ms for 120" "$took" 2000 9000
-is "nobody is withheld" "$(counter gold withheld)" 0
+within "and who does is withheld" "$(counter gold withheld)" 0 10
 stop "$held" "$LAST"
 is "seen is admitted and refused" "$(counter gold seen)" \
 	$(($(counter gold admitted) + $(counter gold queue_refused)))
+
+# --- final ACKs that find a full queue ---
+# HELD wait in the queue, and as many more are under way, for half of whom there is
+# a slot.
+BACKLOG=39 HELD=30 SLOTS=40
+PORT=$((PORT + 1))
+sq listener add port $PORT
+rm -f "$TMP/go"
+server "$TMP/server" -b $BACKLOG -H "$TMP/go" $PORT
+manage
+client "$TMP/held" -n $HELD -c $HELD -s 10.1.1.1 -S 100 -w 60000 $V4 $PORT
+must_come 20 queue_is $HELD
+cli tc qdisc add dev veth0 root netem delay 400ms || die "no netem"
+client "$TMP/late" -n 20 -c 20 -s 10.1.2.1 -S 100 -w 60000 $V4 $PORT
+must_come 20 queue_is $SLOTS
+over=$(mib TcpExt.ListenOverflows)
+check "who finds a full queue is withheld" wait_for 20 counter_from gold withheld 8
+# Their data comes again and again.
+must_come 60 overflows_from $((over + 20))
+within "once" "$(counter gold withheld)" 8 10
+is "and is not half open" "$(counter gold half_open)" 0
+touch "$TMP/go"
+must_come 60 has "$TMP/late" ^done
+is "all are served in the end" "$(field "$TMP/late" answered)" 20
+is "and counted as such" "$(counter gold withheld_completed)" \
+	"$(counter gold withheld)"
+is "nobody is taken for a flood" \
+	"$(counter gold flooded) $(counter gold cookie_sent)" "0 0"
