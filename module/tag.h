@@ -37,8 +37,20 @@ static inline bool synq_tag_is(u64 tag, u32 id)
 }
 
 /**
+ * synq_tag_is_any() - did anybody's synq_tag() write this?
+ * @tag: found in a request
+ *
+ * Context: any
+ * Return: true if so; see tag.c for why it is no socket cookie
+ */
+static inline bool synq_tag_is_any(u64 tag)
+{
+	return tag >> 62 == 2;
+}
+
+/**
  * synq_tag_low() - the writer's own bits
- * @tag: for which synq_tag_is() is true
+ * @tag: for which synq_tag_is() is true, or was
  *
  * Context: any
  * Return: what was given to synq_tag()

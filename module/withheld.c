@@ -12,7 +12,9 @@
  * is bounded by the length of the SYN queue where it is used.
  *
  * The tag is taken off before a request is promoted, since the child inherits
- * the field as its socket cookie.
+ * the field as its socket cookie; one of before another configuration, or of the
+ * listener that the request has migrated from, too.  If the socket is no longer
+ * managed nobody does that: so there are no two tags alike.
  *
  * Called in softirq or process context, under rcu_read_lock().
  */
@@ -38,6 +40,11 @@ void synq_withheld_init(struct synq_withheld *withheld)
 	spin_lock_init(&withheld->lock);
 	withheld->id = synq_tag_new_id();
 	withheld->now = seconds();
+}
+
+static u32 second_of(u64 tag)
+{
+	return synq_tag_low(tag) % SYNQ_WITHHELD_SECONDS;
 }
 
 /* Take everything of one second out, as expired. */
@@ -86,7 +93,7 @@ void synq_withheld_clear(struct synq_withheld *withheld,
 	for (second = 0; second < SYNQ_WITHHELD_SECONDS; second++)
 		expire(withheld, port, second);
 	/* Tags of before are nobody's. */
-	withheld->id = synq_tag_new_id();
+	WRITE_ONCE(withheld->id, synq_tag_new_id());
 	spin_unlock_bh(&withheld->lock);
 }
 
@@ -114,10 +121,12 @@ bool synq_withheld_add(struct synq_withheld *withheld, struct synq_port *port,
 	advance(withheld, port);
 	if (synq_tag_is(atomic64_read(word), withheld->id))
 		goto out;
-	tag = synq_tag(withheld->id, withheld->now % SYNQ_WITHHELD_SECONDS);
-	pending = &withheld->pending[synq_tag_low(tag)][slot];
+	pending = &withheld->pending[withheld->now % SYNQ_WITHHELD_SECONDS][slot];
 	if (*pending == U16_MAX)
 		goto out;
+	tag = synq_tag(withheld->id,
+		       withheld->serial++ * SYNQ_WITHHELD_SECONDS +
+		       withheld->now % SYNQ_WITHHELD_SECONDS);
 	atomic64_set(word, tag);
 	(*pending)++;
 	WRITE_ONCE(withheld->total, withheld->total + 1);
@@ -135,7 +144,7 @@ out:
  *
  * Context: any
  * Return: the tag, to be given to synq_withheld_settle(), or 0 if the request
- * was never withheld
+ * was never withheld, as far as this account knows
  */
 u64 synq_withheld_claim(const struct synq_withheld *withheld,
 			struct request_sock *req)
@@ -143,10 +152,11 @@ u64 synq_withheld_claim(const struct synq_withheld *withheld,
 	atomic64_t *word = &inet_rsk(req)->ir_cookie;
 	u64 tag = atomic64_read(word);
 
-	/* Pairs with nothing: another CPU may promote the same request. */
-	if (!synq_tag_is(tag, READ_ONCE(withheld->id)))
+	/* Another CPU may promote the same request. */
+	if (!synq_tag_is_any(tag) || atomic64_cmpxchg(word, tag, 0) != tag)
 		return 0;
-	return atomic64_cmpxchg(word, tag, 0) == tag ? tag : 0;
+	/* Pairs with WRITE_ONCE() in synq_withheld_clear(); no order needed. */
+	return synq_tag_is(tag, READ_ONCE(withheld->id)) ? tag : 0;
 }
 
 /**
@@ -175,7 +185,7 @@ void synq_withheld_settle(struct synq_withheld *withheld,
 	}
 	spin_lock_bh(&withheld->lock);
 	advance(withheld, port);
-	pending = &withheld->pending[synq_tag_low(claim)][slot];
+	pending = &withheld->pending[second_of(claim)][slot];
 	if (synq_tag_is(claim, withheld->id) && *pending) {
 		(*pending)--;
 		WRITE_ONCE(withheld->total, withheld->total - 1);

@@ -16,7 +16,8 @@ struct request_sock;
 /**
  * struct synq_withheld - requests of one listener whose promotion was put off
  * @lock: protects the rest; taken only while withheld requests exist
- * @id: of the tags that mark them
+ * @id: of the tags that mark them; may be read without the lock
+ * @serial: of the next tag; wraps at 2^26 of one @id
  * @now: second up to which expired requests have been taken out
  * @total: sum of @pending
  * @pending: by second of the first time, and slot of the class
@@ -24,6 +25,7 @@ struct request_sock;
 struct synq_withheld {
 	spinlock_t lock;	/* protects the rest */
 	u32 id;
+	u32 serial;
 	u32 now;
 	u32 total;
 	u16 pending[SYNQ_WITHHELD_SECONDS][SYNQ_SLOTS];
