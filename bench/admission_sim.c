@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Simulation of admission in front of one accept queue, with the very code that
- * the kernel runs: drain.c, flight.c, law.c and slack.c of the module.
+ * the kernel runs: drain.c, flight.c, flood.c, halfopen.c, law.c and slack.c of the
+ * module.
  *
  *	admission_sim [--check]		a table; or fail if a bound is broken
  *
  * Clients send a SYN again at 1, 2, 3, 4, 5 and 7 s, as current Linux does, and
  * give up at their deadline of 5 s: the server works for those who have left as
  * for all others.  One round trip from SYN to promotion.  A withheld promotion
- * is tried again 0.2, 0.4, 0.8 ... s later.  Ordinary clients, a few preferred
+ * is tried again 0.2, 0.4, 0.8 ... s later.  Ordinary clients, preferred
  * ones that are served first, spoofed SYNs inside the ordinary prefix, and crowds:
- * ordinary clients that come all at once.
+ * ordinary clients that come all at once.  Nobody gets a cookie, but SYNs of the
+ * preferred are counted that would have got one by "cookies auto".
  *
  * Laws: stock (a full queue drops SYNs and final ACKs), gate (the reserve alone,
  * at the final ACK), synq, and hash: synq's law for a part of the connections, chosen
@@ -25,6 +27,8 @@
 
 #include "../module/drain.h"
 #include "../module/flight.h"
+#include "../module/flood.h"
+#include "../module/halfopen.h"
 #include "../module/law.h"
 #include "../module/slack.h"
 #include "../module/test/tap.h"
@@ -65,6 +69,8 @@ struct scenario {
 	double late_max;	/* of ordinary SYNs */
 	double withheld_max;	/* of ordinary promotions */
 	double preferred_min;	/* of them, in time */
+	double overtaken_max;	/* of the preferred, by their like */
+	bool far;		/* so that they need cookies */
 };
 
 enum source { PREFERRED, ORDINARY, SPOOFED, CROWD };
@@ -84,6 +90,9 @@ struct client {
 	bool preferred;
 	double synced;		/* when the SYN was let through */
 	double refused;		/* when it was last not, 0: never */
+	double connected;	/* when its final ACK came first */
+	double answered;	/* 0: not in time */
+	bool cookie;		/* it would get one */
 	double hash;		/* 0..1 */
 };
 
@@ -91,6 +100,7 @@ struct run {
 	const struct scenario *s;
 	enum rule law;
 	double now;
+	double due[CROWD];	/* when the next one comes, by source */
 	struct event *heap;
 	unsigned int events, room, order;
 	struct client *client;
@@ -104,12 +114,16 @@ struct run {
 	struct synq_flight flight[2];
 	struct synq_slack slack;	/* of the ordinary */
 	struct synq_slack first;
+	struct synq_halfopen halfopen;
+	struct synq_flood flood[2];
+	unsigned int half_open;		/* the kernel's number */
 	unsigned int departed;	/* since the last sample */
 	unsigned int withheld;
 	double chosen;		/* part of the connections, by HASH */
 
 	/* figures */
 	unsigned int in_time, wasted, promoted, put_off, expired, overflows;
+	unsigned int cookies;
 	unsigned int syns, refused, preferred, preferred_in_time;
 	unsigned int late_syns, late_refused;	/* once settled */
 	double *latency;	/* of the preferred */
@@ -238,14 +252,18 @@ static unsigned int reserve(const struct run *r)
 	return r->s->backlog / 4 ? r->s->backlog / 4 : 1;
 }
 
+/* Connections taken out during a handshake. */
+static unsigned int departures(const struct run *r)
+{
+	return synq_flight_clock_least(&r->clock) / r->drain.interval_ns;
+}
+
 /* Up to which SYNs of theirs are let through, as admission.c. */
 static unsigned int limit_first(const struct run *r)
 {
 	if (!r->drain.interval_ns)
 		return ~0U;
-	return synq_slack_first(r->first.more, r->s->backlog,
-				synq_flight_clock_least(&r->clock) /
-				r->drain.interval_ns);
+	return synq_slack_first(r->first.more, r->s->backlog, departures(r));
 }
 
 static u32 forecast(const struct run *r, const u64 due[SYNQ_FLIGHT_WINDOW],
@@ -257,10 +275,16 @@ static u32 forecast(const struct run *r, const u64 due[SYNQ_FLIGHT_WINDOW],
 				    r->drain.pace_ns);
 }
 
+static unsigned int expected(const struct run *r, unsigned int kind)
+{
+	return ceil((double)synq_flight_open(&r->flight[kind]) *
+		    synq_flight_ratio(&r->flight[kind]) / SYNQ_FLIGHT_ONE);
+}
+
 /* What will be there when a handshake that begins now completes. */
 static void foresee(struct run *r, struct synq_law *law, bool first)
 {
-	u64 expected[2][SYNQ_FLIGHT_WINDOW] = { 0 };
+	u64 due[2][SYNQ_FLIGHT_WINDOW] = { 0 };
 	u64 most[SYNQ_FLIGHT_WINDOW] = { 0 };
 	unsigned int i, n;
 
@@ -270,17 +294,48 @@ static void foresee(struct run *r, struct synq_law *law, bool first)
 		synq_flight_advance(&r->flight[i], &r->clock, ns(r->now));
 		ratio = synq_flight_ratio(&r->flight[i]);
 		synq_flight_due(&r->flight[i], ratio, 4, most);
-		synq_flight_due(&r->flight[i], ratio, 1, expected[i]);
+		synq_flight_due(&r->flight[i], ratio, 1, due[i]);
 	}
 	if (first)
-		law->ahead = forecast(r, expected[0],
-				      r->tail[0] - r->head[0]);
+		law->ahead = forecast(r, due[0], r->tail[0] - r->head[0]);
 	for (n = 0; n < SYNQ_FLIGHT_WINDOW; n++)
-		expected[0][n] += expected[1][n];
-	law->queued = forecast(r, expected[0], queued(r));
+		due[0][n] += due[1][n];
+	law->queued = forecast(r, due[0], queued(r));
 	law->most = forecast(r, most, queued(r));
 	if (!first)
 		law->ahead = law->queued;
+}
+
+/* Would a SYN get a cookie?  As synqueue.c. */
+static bool gets_cookie(struct run *r, unsigned int kind)
+{
+	struct synq_flood *flood = &r->flood[kind];
+	const u32 room = synq_flood_room(r->s->backlog, 4096, true);
+	struct synq_flood_sight sight = {
+		.room = room,
+		.length = r->half_open,
+		.share = synq_flood_share(room, 2),
+		.spare = room / 16 ? 1 : 0,
+	};
+
+	synq_halfopen_settle(&r->halfopen, ns(r->now), r->half_open);
+	sight.own = r->halfopen.open[kind];
+	if (!flood->on)
+		sight.expected = expected(r, kind);
+	if (r->halfopen.open[!kind] < sight.share)
+		sight.kept = sight.share - r->halfopen.open[!kind];
+	if (synq_flood_is_due(flood, &sight, ns(r->now)))
+		synq_flood_turn(flood, &sight, ns(r->now));
+	return flood->on || synq_flood_is_full(&sight);
+}
+
+/* Of the preferred, what is queued and under way, unless they are far away. */
+static void add_up(struct run *r, struct synq_law *law)
+{
+	law->own = r->tail[0] - r->head[0] + expected(r, 0);
+	if (!r->drain.interval_ns || departures(r) > reserve(r))
+		return;
+	law->queued = queued(r) + expected(r, 0) + expected(r, 1);
 }
 
 static bool admit(struct run *r, const struct client *c)
@@ -301,12 +356,12 @@ static bool admit(struct run *r, const struct client *c)
 		return queued(r) < limit(r);
 	if (r->law == GATE || (first && r->law == HASH))
 		return true;
+	synq_flight_clock_see(&r->clock, ns(r->now));
 	if (r->law == HASH && c && c->hash >= r->chosen)
 		return false;
 	foresee(r, &law, first);
 	if (first)
-		law.own = r->tail[0] - r->head[0] +
-			  synq_flight_open(&r->flight[0]);
+		add_up(r, &law);
 	if (c && c->refused)
 		law.refused_ns = 1e9 * (r->now - c->refused);
 	answer = synq_law(&law);
@@ -368,7 +423,8 @@ static void arrive(struct run *r, enum source from, double rate)
 		at(r, r->now + r->s->crowd_every, ARRIVE, from, 0);
 		return;
 	}
-	at(r, r->now + gap(rate), ARRIVE, from, 0);
+	r->due[from] += gap(rate);
+	at(r, r->due[from], ARRIVE, from, 0);
 }
 
 static void syn(struct run *r, const struct event *e)
@@ -382,6 +438,12 @@ static void syn(struct run *r, const struct event *e)
 	r->late_syns += is_settled(r);
 	if (admit(r, c)) {
 		c->synced = r->now;
+		c->cookie = gets_cookie(r, !c->preferred);
+		r->cookies += c->cookie && c->preferred;
+		r->half_open += !c->cookie;
+		if (!c->cookie)
+			synq_halfopen_begin(&r->halfopen, !c->preferred,
+					    ns(r->now));
 		synq_flight_begin(&r->flight[!c->preferred], &r->clock,
 				  ns(r->now));
 		at(r, r->now + rtt, ACK, e->client, 0);
@@ -400,14 +462,20 @@ static void ack(struct run *r, const struct event *e)
 	unsigned int kind = !c->preferred;
 	double age = r->now - c->synced;
 
+	synq_flight_clock_see(&r->clock, ns(r->now));
 	if (!e->n) {
 		synq_flight_complete(&r->flight[kind], &r->clock, ns(r->now),
 				     1e9 * age);
 		synq_flight_clock_add(&r->clock, ns(r->now), 1e9 * age);
+		if (!c->cookie)
+			synq_halfopen_answered(&r->halfopen, kind, ns(r->now),
+					       1e9 * age);
+		c->connected = r->now;
 	}
 	if (r->now - c->born >= DEADLINE && e->n) {
 		r->expired++;
 		r->withheld -= kind;
+		r->half_open -= !c->cookie;
 		return;
 	}
 	if (!kind && queued(r) > r->s->backlog) {
@@ -433,6 +501,7 @@ static void ack(struct run *r, const struct event *e)
 		synq_slack_promoted(kind ? &r->slack : &r->first,
 				    r->s->backlog);
 	r->promoted++;
+	r->half_open -= !c->cookie;
 	synq_drain_sample(&r->drain, ns(r->now), queued(r), r->departed);
 	r->departed = 0;
 	r->queue[kind][r->tail[kind]++] = e->client;
@@ -467,6 +536,8 @@ static void depart(struct run *r, const struct event *e)
 	r->wasted += !in_time;
 	if (r->now >= RAMP && r->now < r->s->seconds)
 		r->in_time += in_time;
+	if (in_time)
+		c->answered = r->now;
 	if (c->preferred) {
 		if (in_time)
 			r->latency[r->preferred_in_time] = latency;
@@ -503,7 +574,8 @@ static double clients(const struct scenario *s)
 /* The machine stands still: how long after that time does it go on? */
 static double stalled(const struct scenario *s, double at)
 {
-	double since = s->stall ? fmod(at, s->stall_every) : 0;
+	double since = s->stall ? fmod(at + s->stall_every / 2, s->stall_every) :
+				  0;
 
 	return since < s->stall ? s->stall - since + .000001 : 0;
 }
@@ -526,9 +598,13 @@ static void simulate(struct run *r)
 	synq_flight_clock_init(&r->clock, ns(0));
 	synq_flight_init(&r->flight[0]);
 	synq_flight_init(&r->flight[1]);
-	for (kind = 0; kind < CROWD; kind++)
-		if (rate[kind] > 0)
-			at(r, gap(rate[kind]), ARRIVE, kind, 0);
+	synq_halfopen_init(&r->halfopen, ns(0));
+	for (kind = 0; kind < CROWD; kind++) {
+		if (!rate[kind])
+			continue;
+		r->due[kind] = gap(rate[kind]);
+		at(r, r->due[kind], ARRIVE, kind, 0);
+	}
 	if (s->crowd)
 		at(r, s->crowd_every, ARRIVE, CROWD, 0);
 	if (r->law == HASH)
@@ -541,7 +617,8 @@ static void simulate(struct run *r)
 			at(r, e.at + late, e.kind, e.client, e.n);
 			continue;
 		}
-		r->now = e.at;
+		/* What has come while it stood still comes at once. */
+		r->now = fmax(r->now, e.at);
 		switch (e.kind) {
 		case ARRIVE:
 			arrive(r, e.client, rate[e.client]);
@@ -560,6 +637,36 @@ static void simulate(struct run *r)
 			break;
 		}
 	}
+}
+
+static int by_connection(const void *a, const void *b)
+{
+	const struct client *x = a, *y = b;
+
+	return by_size(&x->connected, &y->connected);
+}
+
+/*
+ * The part of the preferred that were answered clearly before one that was clearly
+ * connected earlier.
+ */
+static double overtaken(struct run *r)
+{
+	double slack = r->s->workers / r->s->capacity[0], latest = 0;
+	unsigned int i, earlier = 0, found = 0;
+
+	qsort(r->client, r->clients, sizeof(*r->client), by_connection);
+	for (i = 0; i < r->clients; i++) {
+		const struct client *c = &r->client[i], *e = &r->client[earlier];
+
+		if (!c->preferred || !c->answered)
+			continue;
+		for (; e->connected < c->connected - slack; e = &r->client[++earlier])
+			if (e->preferred)
+				latest = fmax(latest, e->answered);
+		found += c->answered < latest - slack;
+	}
+	return (double)found / (r->preferred ? r->preferred : 1);
 }
 
 static void release(struct run *r)
@@ -593,7 +700,7 @@ static double possible(const struct scenario *s)
 static bool one(const struct scenario *s, enum rule law, bool quiet)
 {
 	struct run r = { .s = s, .law = law };
-	double goodput, share, refused, late, put_off, p99, p50;
+	double goodput, share, refused, late, put_off, p99, p50, passed;
 	bool ok;
 
 	tap_state = tap_seed;
@@ -608,12 +715,15 @@ static bool one(const struct scenario *s, enum rule law, bool quiet)
 		r.latency[(unsigned int)(r.preferred_in_time * .99)] : 0;
 	qsort(r.delay, r.delays, sizeof(double), by_size);
 	p50 = r.delays ? r.delay[r.delays / 2] : 0;
+	passed = overtaken(&r);
 	ok = law != SYNQ || (share >= s->goodput_min &&
 			     refused <= s->refused_max &&
 			     late <= s->late_max &&
 			     put_off <= s->withheld_max &&
 			     r.preferred_in_time >=
-			     s->preferred_min * r.preferred);
+			     s->preferred_min * r.preferred &&
+			     passed <= s->overtaken_max &&
+			     (s->far || !r.cookies));
 	if (!quiet || !ok) {
 		printf("%s%-34s %-5s goodput %6.1f/s %5.1f %% refused %5.1f %%",
 		       quiet ? "# " : "", s->name, law_names[law], goodput,
@@ -622,9 +732,11 @@ static bool one(const struct scenario *s, enum rule law, bool quiet)
 			printf(" late %5.2f %%", 100 * late);
 		printf(" withheld %6.3f %% expired %u wasted %u wait %4.2f s p50 %4.2f s",
 		       100 * put_off, r.expired, r.wasted, r.wait_max, p50);
-		printf(" preferred %u of %u p99 %4.0f ms, %u found no slot\n",
+		printf(" preferred %u of %u p99 %4.0f ms, %u found no slot,",
 		       r.preferred_in_time, r.preferred, 1e3 * p99,
 		       r.overflows);
+		printf(" overtaken %5.2f %% cookies %u\n", 100 * passed,
+		       r.cookies);
 	}
 	release(&r);
 	return ok;
@@ -633,7 +745,7 @@ static bool one(const struct scenario *s, enum rule law, bool quiet)
 #define BASE .ordinary = 400, .preferred = 5, .rtt = .02, .backlog = 128, \
 	.workers = 1, .capacity = { 100, 100, 100 }, .seconds = 45, \
 	.max_wait = .3, .goodput_min = .95, .refused_max = 1, \
-	.withheld_max = .002
+	.withheld_max = .002, .overtaken_max = .001
 
 #define FAST BASE, .ordinary = 1600, .preferred = 20, .rtt = .04, \
 	.capacity = { 400, 400, 400 }
@@ -680,7 +792,15 @@ static const struct scenario scenarios[] = {
 	{ FAST, .name = "400/s, stalls", .stall = .03, .stall_every = .4,
 	  .goodput_min = .9 },
 	{ FAST, .name = "400/s, stalls, preferred 0.75x", .preferred = 300,
-	  .stall = .03, .stall_every = .4, .seconds = 6, .goodput_min = .9 },
+	  .stall = .03, .stall_every = .4, .seconds = 6, .goodput_min = .85 },
+	{ FAST, .name = "400/s, preferred 1.5x", .preferred = 600,
+	  .seconds = 20 },
+	{ FAST, .name = "the same, stalls of 0.1 s", .preferred = 600,
+	  .stall = .1, .stall_every = .9, .seconds = 20, .goodput_min = .85 },
+	{ FAST, .name = "the same, stalls of 0.5 s", .preferred = 600,
+	  .stall = .5, .stall_every = 2, .seconds = 20, .goodput_min = .7 },
+	{ FAST, .name = "the same, preferred 0.75x", .preferred = 300,
+	  .stall = .5, .stall_every = 2, .seconds = 20, .goodput_min = .65 },
 	{ FAST, .name = "400/s, backlog 16", .backlog = 16 },
 	{ FAST, .name = "400/s, backlog 16, jitter", .backlog = 16,
 	  .jitter = .1 },
@@ -693,12 +813,13 @@ static const struct scenario scenarios[] = {
 	  .stall = .03, .stall_every = .4, .goodput_min = .9 },
 	{ FAST, .name = "the same, jitter", .preferred = 600, .jitter = .1 },
 	{ FAST, .name = "preferred 0.75x, backlog 16, RTT 200 ms",
-	  .preferred = 300, .backlog = 16, .rtt = .2, .preferred_min = .99 },
+	  .preferred = 300, .backlog = 16, .rtt = .2, .preferred_min = .99,
+	  .far = true, .overtaken_max = .01 },
 	{ FAST, .name = "the same, 1.5x", .preferred = 600, .backlog = 16,
-	  .rtt = .2 },
+	  .rtt = .2, .far = true, .overtaken_max = .01 },
 	{ FAST, .name = "2000/s, preferred 0.75x, RTT 200 ms", .ordinary = 3000,
 	  .capacity = { 2000, 2000, 2000 }, .preferred = 1500, .rtt = .2,
-	  .seconds = 20, .preferred_min = .99 },
+	  .seconds = 20, .preferred_min = .99, .far = true, .overtaken_max = .01 },
 	{ BASE, .name = "one crowd of 70", .crowd = 70, .crowd_every = 25,
 	  .ordinary = 5, .goodput_min = .8, .refused_max = 0 },
 	{ BASE, .name = "crowds of 70 every 2 s", .crowd = 70, .crowd_every = 2,

@@ -169,22 +169,30 @@ static struct synq_slack *slack_of(struct synq_admission *admission,
 	return class->reserve_before ? &admission->slack : &admission->first;
 }
 
+/* Connections that the server takes out during a handshake, as far as is known. */
+static u32 departures(const struct synq_law *law,
+		      const struct synq_admission *admission)
+{
+	if (!law->interval_ns)
+		return 0;
+	return READ_ONCE(admission->handshake_ns) / (u32)law->interval_ns;
+}
+
 /*
  * The kernel drops the final ACK that finds a full queue, and the client's data
  * brings it back some time: too late for its turn.  So the first class is refused
  * at the SYN in time, if the server is known to be that busy, but never where there
- * is a slot in its reserve.
+ * is a slot in its reserve.  Departures are foreseen for it only if more than a quarter
+ * of the queue leaves during a handshake, which a sum would hold against it: no forecast
+ * is as safe, and there is nobody whom its slots could be left to.
  */
 static void limit_first(struct synq_law *law, const struct synq_class *class,
 			const struct synq_admission *admission, u32 backlog)
 {
-	u32 departures;
-
 	if (class->slot == SYNQ_SLOT_LOCAL || !law->interval_ns)
 		return;
-	departures = READ_ONCE(admission->handshake_ns) / (u32)law->interval_ns;
 	law->limit = synq_slack_first(READ_ONCE(admission->first.more),
-				      backlog, departures);
+				      backlog, departures(law, admission));
 	law->kept = max(law->kept, share_of(backlog, class->reserve_effective, 100));
 }
 
@@ -265,6 +273,7 @@ void synq_admission_advance(struct synq_admission *admission,
 	if (now_ns < READ_ONCE(admission->due_ns) ||
 	    !spin_trylock_bh(&admission->lock))
 		return;
+	synq_flight_clock_see(&admission->clock, now_ns);
 	for (left = admission->busy; left; left &= left - 1) {
 		u8 slot = __ffs(left);
 
@@ -477,7 +486,10 @@ ask_law(struct synq_admission *admission, const struct synq_conf *conf,
 				  NSEC_PER_MSEC;
 	add_all(&law, &view);
 	answer = synq_law(&law);
-	if (answer != SYNQ_LAW_ADMIT) {
+	if (answer == SYNQ_LAW_LATE ||
+	    (answer == SYNQ_LAW_FULL &&
+	     (limit != NO_LIMIT ||
+	      departures(&law, admission) > QUARTER(backlog)))) {
 		foresee(&law, &view);
 		answer = synq_law(&law);
 	}
@@ -539,6 +551,7 @@ void synq_admission_begin(struct synq_admission *admission,
 			  u64 now_ns)
 {
 	spin_lock_bh(&admission->lock);
+	synq_flight_clock_see(&admission->clock, now_ns);
 	synq_flight_begin(&admission->flight[class->slot], &admission->clock,
 			  now_ns);
 	if (is_halfopen)
@@ -582,6 +595,7 @@ void synq_admission_complete(struct synq_admission *admission,
 	u64 now = ktime_get_ns(), age = 0;
 
 	spin_lock_bh(&admission->lock);
+	synq_flight_clock_see(clock, now);
 	switch (final) {
 	case SYNQ_FINAL_ACK:
 		age = age_of(req, now);

@@ -12,6 +12,12 @@
  * take plus four deviations.  A fixed second would count a flood's SYNs for so
  * long that they shut everybody out.
  *
+ * A machine that stands still for a moment stops them all, and goes on with a crowd of
+ * SYNs before the first of them completes.  So when nothing has happened for longer than
+ * two slices, while it does slice by slice under load, those that were open before
+ * count as begun just now.  But not again before all of these have been resolved, and
+ * not after a second: then nobody came.
+ *
  * Of those that are open as many are expected as completed of those whose time
  * is over, out of the last hundred or the last half second: a spoofed flood
  * completes nothing, so it adds nothing.  Nothing known, all are expected.
@@ -33,6 +39,8 @@
 #define WINDOW		(SYNQ_FLIGHT_WINDOW - 1)
 #define SLICE_MIN_NS	(NSEC_PER_MSEC)
 #define SLICE_MAX_NS	(250ULL * NSEC_PER_MSEC)
+#define STILL		2	/* slices */
+#define STILL_MAX_NS	((u64)NSEC_PER_SEC)
 #define MEAN_AT_FIRST	(100ULL * NSEC_PER_MSEC)
 #define MEMORY		(128ULL * SYNQ_FLIGHT_ONE)
 #define MEMORY_NS	(NSEC_PER_SEC / 2)
@@ -58,6 +66,27 @@ void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns)
 	clock->deviation_ns = MEAN_AT_FIRST / 4;
 	clock->slice_ns = slice_for(clock);
 	clock->epoch_ns = now_ns;
+	clock->seen_ns = now_ns;
+}
+
+/**
+ * synq_flight_clock_see() - something happens
+ * @clock: of a listener
+ * @now_ns: monotonic clock, ns
+ *
+ * To be called first of all, once in a slice at least if anything happens in it.
+ *
+ * Context: any; callers exclude each other, and those of the flights
+ */
+void synq_flight_clock_see(struct synq_flight_clock *clock, u64 now_ns)
+{
+	u64 still = now_ns - min(clock->seen_ns, now_ns);
+
+	if (still > STILL * clock->slice_ns && still < STILL_MAX_NS &&
+	    clock->seen_ns - clock->epoch_ns >=
+	    SYNQ_FLIGHT_SLICES * clock->slice_ns)
+		clock->epoch_ns = now_ns;
+	clock->seen_ns = max(clock->seen_ns, now_ns);
 }
 
 /**

@@ -18,12 +18,14 @@
  * @slice_ns: an eighth of the time in which a handshake can be expected to
  *	complete
  * @epoch_ns: begin of slice 0
+ * @seen_ns: when something happened last
  */
 struct synq_flight_clock {
 	u64 mean_ns;
 	u64 deviation_ns;
 	u64 slice_ns;
 	u64 epoch_ns;
+	u64 seen_ns;
 };
 
 /**
@@ -58,6 +60,7 @@ struct synq_flight {
 void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns);
 void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
 			   u64 age_ns);
+void synq_flight_clock_see(struct synq_flight_clock *clock, u64 now_ns);
 u64 synq_flight_clock_least(const struct synq_flight_clock *clock);
 
 void synq_flight_init(struct synq_flight *flight);

@@ -391,6 +391,65 @@ static bool due_by_age(void)
 	return true;
 }
 
+static void see(u64 now)
+{
+	twin.now = now;
+	synq_flight_clock_see(&twin.clock, now);
+	synq_flight_advance(&twin.flight, &twin.clock, now);
+}
+
+/* One each millisecond, none of which has completed yet. */
+static void forty(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 40; i++) {
+		see(twin.now + MS);
+		synq_flight_begin(&twin.flight, &twin.clock, twin.now);
+	}
+}
+
+/* So long: then those of before are still open, or not. */
+static u32 open_after(u64 ns)
+{
+	see(twin.now + ns);
+	return synq_flight_open(&twin.flight);
+}
+
+/* The window is 40 ms + 4 * 5 ms. */
+static bool stands_still(void)
+{
+	unsigned int i;
+	u32 ratio;
+
+	begin(1000 * MS);
+	twin.clock.mean_ns = 40 * MS;
+	twin.clock.deviation_ns = 5 * MS;
+	twin.clock.slice_ns = 60 * MS / 8;
+	for (i = 0; i < 1000; i++)
+		see(twin.now + MS);
+	forty();
+	ratio = synq_flight_ratio(&twin.flight);
+	check(open_after(300 * MS) == 40, "%u", synq_flight_open(&twin.flight));
+	check(synq_flight_ratio(&twin.flight) == ratio, "none is given up");
+	for (i = 0; i < 40; i++)
+		synq_flight_complete(&twin.flight, &twin.clock, twin.now,
+				     (340 - i) * MS);
+	check(!synq_flight_open(&twin.flight), "all come in the end");
+	/* Not twice: they would never be given up. */
+	for (i = 0; i < 1000; i++)
+		see(twin.now + MS);
+	forty();
+	check(open_after(300 * MS) == 40, "held up");
+	check(open_after(100 * MS) == 0, "not answered");
+	/* Nobody has come. */
+	for (i = 0; i < 1000; i++)
+		see(twin.now + MS);
+	forty();
+	check(open_after(1000 * MS) == 0, "silence");
+	return true;
+}
+
 /* Completions that nobody began, ages before the epoch, a clock that goes back. */
 static bool nonsense(void)
 {
@@ -439,6 +498,7 @@ static const struct tap_case cases[] = {
 	{ "an idle one may wait", idle_may_wait },
 	{ "stalls", stalls },
 	{ "due by age", due_by_age },
+	{ "a machine stands still", stands_still },
 	{ "nonsense", nonsense },
 };
 
