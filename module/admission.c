@@ -632,27 +632,6 @@ void synq_admission_complete(struct synq_admission *admission,
 }
 
 /**
- * synq_admission_overflowed() - the gate let a connection pass, and the queue was full
- * @admission: of the listener
- * @class: of the connection
- * @sk: listener
- *
- * Only who has no limit at the gate comes so far.  He had to wait, like one withheld.
- *
- * Context: any
- */
-void synq_admission_overflowed(struct synq_admission *admission,
-			       const struct synq_class *class,
-			       const struct sock *sk)
-{
-	spin_lock_bh(&admission->lock);
-	synq_slack_withheld(slack_of(admission, class),
-			    READ_ONCE(sk->sk_max_ack_backlog), ktime_get_ns(),
-			    admission->clock.mean_ns);
-	spin_unlock_bh(&admission->lock);
-}
-
-/**
  * synq_admission_promote() - the gate: may a connection be queued now?
  * @conf: snapshot
  * @listener: configured

@@ -52,7 +52,7 @@ static void note_full(struct synq_record *record, const struct synq_class *class
 	if (synq_withheld_add(&record->withheld, record->counters, class->slot,
 			      req))
 		synq_admission_complete(&record->admission, class, sk, req,
-					SYNQ_FINAL_ACK, true);
+					SYNQ_FINAL_ACK, false);
 }
 
 /**

@@ -218,8 +218,6 @@ static struct sock *synq_syn_recv_sock(const struct sock *sk,
 			synq_admission_complete(&record->admission, class, sk,
 						req, final, true);
 	}
-	if (!child && class && sk_acceptq_is_full(sk))
-		synq_admission_overflowed(&record->admission, class, sk);
 	if (claim && class)
 		synq_withheld_settle(&record->withheld, record->counters,
 				     class->slot, req, claim,
