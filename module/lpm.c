@@ -441,7 +441,7 @@ node_or_none(const struct synq_lpm *lpm, u32 number)
 
 /* Where the search begins; of what is above, what has been looked up beforehand. */
 static __always_inline const struct synq_lpm_node *
-start_of_search(const struct synq_lpm *lpm, struct address addr, u16 *value,
+begin_node(const struct synq_lpm *lpm, struct address addr, u16 *value,
 	   u8 *best)
 {
 	/* Pairs with smp_store_release in synq_chunks_index(). */
@@ -475,7 +475,7 @@ static __always_inline u16 lookup(const struct synq_lpm *lpm,
 	u16 value = 0;
 	u8 best = 0;
 
-	node = start_of_search(lpm, addr, &value, &best);
+	node = begin_node(lpm, addr, &value, &best);
 	while (node) {
 		if (!contains_of(node, addr, bits))
 			break;
