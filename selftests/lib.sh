@@ -215,7 +215,7 @@ slurp() {
 # lines FILE REGEX: how many
 lines() {
 	local text
-	mapfile -t text <"$1"
+	mapfile text <"$1"
 	count "$2" ${#text[@]}
 	echo $found
 }
@@ -223,24 +223,29 @@ lines() {
 # has FILE REGEX [N]: there are (at least N) such lines
 has() {
 	local text
-	{ mapfile -t text <"$1"; } 2>/dev/null || return
+	{ mapfile text <"$1"; } 2>/dev/null || return
 	[ ${#text[@]} -ge "${3:-1}" ] || return
 	count "$2" "${3:-1}"
 	[ $found -ge "${3:-1}" ]
 }
 
-# count REGEX MOST: sets found, the lines of text that match, not beyond MOST; from
-# the end, where what a test waits for is
+# count REGEX MOST: sets found, the lines of text that match.  What they begin with bash
+# leaves out of all of them at once; else from the end, where what a test waits for is,
+# and not beyond MOST.
 count() {
-	local i prefix=
-	[[ $1 =~ ^\^[a-z\ ]+$ ]] && prefix=${1#^}
+	local i
 	found=0
+	if [[ $1 =~ ^\^[a-z\ ]+$ ]]; then
+		local IFS='' left
+		set -f
+		# shellcheck disable=SC2206 # words
+		left=(${text[@]/#"${1#^}"*/})
+		set +f
+		found=$((${#text[@]} - ${#left[@]}))
+		return
+	fi
 	for ((i = ${#text[@]} - 1; i >= 0; i--)); do
-		if [ -n "$prefix" ]; then
-			[[ ${text[i]} == "$prefix"* ]] || continue
-		else
-			[[ ${text[i]} =~ $1 ]] || continue
-		fi
+		[[ ${text[i]%$'\n'} =~ $1 ]] || continue
 		[ $((++found)) -lt "$2" ] || break
 	done
 }
