@@ -75,22 +75,21 @@ other() {
 sq flush
 three_classes | apply
 server "$TMP/server" -m none $PORT
-"$PEER" segment -N "$CLI" -s 10.1.0.1 -S 60000 -n 20000 -r 2500 $V4 $PORT \
-	>"$TMP/sent" &
-sender=$!
-pids+=("$sender")
-replaced=0
-while [ -e /proc/$sender ] && ! has "$TMP/sent" ^sent; do
+served=$LAST
+background "$TMP/sent" "$PEER" segment -N "$CLI" -s 10.1.0.1 -S 60000 -r 2500 \
+	-E "$TMP/end" $V4 $PORT
+must_come 10 counter_from gold seen 100
+before=$(generation)
+for _ in {1..20}; do
 	other | apply
 	three_classes | apply
-	replaced=$((replaced + 2))
 done
-wait $sender
-note "$replaced times replaced"
-check "replaced often enough" test $replaced -ge 10
+is "replaced 40 times" "$(generation)" $((before + 40))
+touch "$TMP/end"
+must_come 20 has "$TMP/sent" ^sent
 is "no SYN was judged by a mixture" "$(counter default seen)" 0
 check "they were judged" test "$(counter gold seen)" -gt 100
-stop "$LAST"
+stop "$served"
 
 # --- several writers ---
 writer() {

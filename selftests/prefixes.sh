@@ -70,27 +70,26 @@ unchanged "changed and refused"
 
 # --- under load: the neighbours of gold come and go ---
 server "$TMP/server" -m none $PORT
-"$PEER" segment -N "$CLI" -s 10.1.0.1 -S 60000 -n 20000 -r 2500 $V4 $PORT \
-	>"$TMP/sent" &
-sender=$!
-pids+=("$sender")
+background "$TMP/sent" "$PEER" segment -N "$CLI" -s 10.1.0.1 -S 60000 -r 2500 \
+	-E "$TMP/end" $V4 $PORT
 for ((n = 0; n < 4; n++)); do
 	for ((i = 0; i < 60; i++)); do
 		echo "10.1.$((i * 4 + n)).0/24"
 	done >"$TMP/near.$n"
 done
-changes=0
-while [ -e /proc/$sender ] && ! has "$TMP/sent" ^sent; do
+must_come 10 counter_from gold seen 100
+before=$(conf_counter generation)
+for _ in {1..10}; do
 	for ((n = 0; n < 4; n++)); do
 		sq match add source-file "$TMP/near.$n" class gold
 	done
 	for ((n = 0; n < 4; n++)); do
 		sq match del source-file "$TMP/near.$n"
 	done
-	changes=$((changes + 8))
 done
-wait $sender
-note "$changes changes"
+note "$(($(conf_counter generation) - before)) changes"
+touch "$TMP/end"
+must_come 20 has "$TMP/sent" ^sent
 is "nobody is in another class" \
 	"$(counter default seen) $(counter silver seen) $(counter bulk seen)" "0 0 0"
 check "all were judged" test "$(counter gold seen)" -gt 100

@@ -394,12 +394,11 @@ conf | apply
 for ((i = 0; i < 40; i++)); do
 	echo "10.1.0.$((4 * i))/30"
 done >"$TMP/near"
-"$PEER" segment -N "$CLI" -s 10.2.0.1 -S 60000 -n 20000 -r 2500 $NET.2 $OTHER \
-	>"$TMP/sent" &
-sender=$!
-pids+=("$sender")
-changes=0
-while [ -e /proc/$sender ] && ! has "$TMP/sent" ^sent; do
+background "$TMP/sent" "$PEER" segment -N "$CLI" -s 10.2.0.1 -S 60000 -r 2500 \
+	-E "$TMP/end" $NET.2 $OTHER
+must_come 10 counter_from gold seen 100 $OTHER
+before=$(conf_counter generation)
+for _ in {1..12}; do
 	for to in "to $NET.2" "to $NET.0/24 port $OTHER" "port 9000-9999"; do
 		# shellcheck disable=SC2086
 		sq match add source-file "$TMP/near" $to class rest
@@ -408,10 +407,10 @@ while [ -e /proc/$sender ] && ! has "$TMP/sent" ^sent; do
 		# shellcheck disable=SC2086
 		sq match del source-file "$TMP/near" $to
 	done
-	changes=$((changes + 6))
 done
-wait $sender
-note "$changes changes"
+note "$(($(conf_counter generation) - before)) changes"
+touch "$TMP/end"
+must_come 20 has "$TMP/sent" ^sent
 by_class seen $OTHER
 is "under load, nobody is in another class" \
 	"${now[2]} ${now[3]} ${now[4]} ${now[5]}" "0 0 0 0"
