@@ -21,7 +21,7 @@ INGRESS = {4: 5000, 6: 6000}
 # What a SYN takes that is not classified, and what classifying takes at each size.
 SYN = {"synq": 1000, "nft": 700, "ipset": 900}
 MORE = {"synq": (100, 140), "nft": (300, 500), "ipset": (400, 400)}
-TIMES = ["synq one_more_s 0.007\n", "synq replace_s 1.5\n", "synq prefix_bytes 66\n",
+TIMES = ["synq one_more_s 0.037\n", "synq nothing_s 0.03\n", "synq replace_s 1.5\n", "synq prefix_bytes 66\n",
          "synq command_bytes 53e6\n", "synq changes_per_s 900000\n",
          "nft-1.0.6 load_s 8\n", "# nft-1.0.6 one_more_s nft: ends with -11\n"]
 
@@ -99,7 +99,7 @@ class Times(unittest.TestCase):
             failing(classes.times_claims(classes.read_times(TIMES))), [])
 
     def test_too_slow_or_missing(self):
-        for i in range(5):
+        for i in range(6):
             bad = [*TIMES[:i], *TIMES[i + 1:]]
             self.assertTrue(
                 failing(classes.times_claims(classes.read_times(bad))))
@@ -110,9 +110,17 @@ class Times(unittest.TestCase):
     def test_table(self):
         times = classes.read_times(TIMES)
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            classes.show_times(times, {("synq", "one_more_s"): .07})
+            classes.show_times(times, {("synq", "one_more_s"): .37})
         self.assertIn("one_more_s", out.getvalue())
-        self.assertRegex(out.getvalue(), r"one_more_s +0.007 +- +0.07 +10\n")
+        self.assertRegex(out.getvalue(), r"one_more_s +0.037 +- +0.37 +10\n")
+
+    def test_a_slow_command_is_not_a_slow_change(self):
+        slow = [line.replace("0.03", "0.23") for line in TIMES]
+        self.assertEqual(failing(classes.times_claims(classes.read_times(slow))),
+                         [])
+        bad = [line.replace("0.037", "0.041") for line in TIMES]
+        self.assertEqual(failing(classes.times_claims(classes.read_times(bad))),
+                         ["one_more_s, less nothing_s"])
 
 
 class Snapshots(unittest.TestCase):
