@@ -236,12 +236,12 @@ count() {
 	local i
 	found=0
 	if [[ $1 =~ ^\^[a-z\ ]+$ ]]; then
-		local IFS='' left
+		local IFS='' unlike
 		set -f
 		# shellcheck disable=SC2206 # words
-		left=(${text[@]/#"${1#^}"*/})
+		unlike=(${text[@]/#"${1#^}"*/})
 		set +f
-		found=$((${#text[@]} - ${#left[@]}))
+		found=$((${#text[@]} - ${#unlike[@]}))
 		return
 	fi
 	for ((i = ${#text[@]} - 1; i >= 0; i--)); do
