@@ -422,9 +422,9 @@ static void learn_refused(struct synq_admission *admission,
  * kernel's?  The law would say the same, from numbers that need not be asked for.
  */
 static bool has_room(const struct synq_admission *admission,
-		    const struct synq_conf *conf,
-		    const struct synq_listener *listener,
-		    const struct synq_class *class, const struct sock *sk)
+		     const struct synq_conf *conf,
+		     const struct synq_listener *listener,
+		     const struct synq_class *class, const struct sock *sk)
 {
 	u64 queued = READ_ONCE(sk->sk_ack_backlog);
 

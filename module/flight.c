@@ -179,6 +179,14 @@ static void resolve(struct synq_flight *flight, unsigned int i)
 	flight->begun[i] = 0;
 }
 
+static void sum_up(struct synq_flight *flight)
+{
+	u32 left = flight->used & places(flight->slice, SYNQ_FLIGHT_WINDOW);
+
+	for (flight->waited = 0; left; left &= left - 1)
+		flight->waited += flight->open[__ffs(left)];
+}
+
 /* That of all in some places is.  Returns false if there are none. */
 static bool resolve_all(struct synq_flight *flight, u32 over)
 {
@@ -225,6 +233,7 @@ static void rebase(struct synq_flight *flight,
 	flight->scaled = 0;
 	flight->written = 0;
 	WRITE_ONCE(flight->used, 1);
+	flight->waited = open;
 	flight->open[0] = open;
 	flight->begun[0] = begun;
 }
@@ -260,6 +269,7 @@ void synq_flight_advance(struct synq_flight *flight,
 	WRITE_ONCE(flight->used, flight->used & ~over);
 	changed = resolve_all(flight, over);
 	flight->slice = now;
+	sum_up(flight);
 	changed |= forget(flight, clock);
 	if (changed)
 		flight->ratio = div64_u64(flight->completed * SYNQ_FLIGHT_ONE,
@@ -278,6 +288,7 @@ void synq_flight_begin(struct synq_flight *flight,
 		       const struct synq_flight_clock *clock, u64 now_ns)
 {
 	synq_flight_advance(flight, clock, now_ns);
+	flight->waited++;
 	flight->open[at(flight->slice)]++;
 	flight->begun[at(flight->slice)]++;
 	use(flight, flight->slice);
@@ -305,6 +316,8 @@ void synq_flight_complete(struct synq_flight *flight,
 	slice = age_ns < now_ns ? slice_of(clock, now_ns - age_ns) : 0;
 	if (slice + SYNQ_FLIGHT_SLICES <= flight->slice)
 		return;
+	if (slice + SYNQ_FLIGHT_WINDOW > flight->slice)
+		flight->waited--;
 	flight->open[at(slice)]--;
 	use(flight, slice);
 }
@@ -332,12 +345,7 @@ bool synq_flight_is_idle(const struct synq_flight *flight)
  */
 u32 synq_flight_open(const struct synq_flight *flight)
 {
-	u32 left = flight->used & places(flight->slice, SYNQ_FLIGHT_WINDOW);
-	s64 open = 0;
-
-	for (; left; left &= left - 1)
-		open += flight->open[__ffs(left)];
-	return max_t(s64, open, 0);
+	return max_t(s64, flight->waited, 0);
 }
 
 /**

@@ -36,6 +36,7 @@ struct synq_flight_clock {
  * @used: places of slices that may have any, as bits; where none is, @open and
  *	@begun are 0
  * @ratio: of @resolved that are @completed, of SYNQ_FLIGHT_ONE
+ * @waited: sum of @open, of the slices that are waited for
  * @resolved: handshakes whose time is over, of SYNQ_FLIGHT_ONE each; scaled down
  *	now and then
  * @completed: of those, completed
@@ -50,6 +51,7 @@ struct synq_flight {
 	u64 written;
 	u32 used;
 	u32 ratio;
+	s64 waited;
 	u64 resolved;
 	u64 completed;
 	u64 scaled;

@@ -357,6 +357,8 @@ static bool is_whole(const struct synq_flight *flight)
 		      "%d open, %u begun in an unused slice",
 		      flight->open[place], flight->begun[place]);
 	}
+	check(flight->waited == open, "%lld waited for, not %lld",
+	      flight->waited, open);
 	check(synq_flight_open(flight) == (open > 0 ? open : 0),
 	      "%u open, not %lld", synq_flight_open(flight), open);
 	check(synq_flight_ratio(flight) ==

@@ -156,6 +156,8 @@ static enum synq_verdict police(struct synq_arrival *syn)
 	enum synq_source_answer answer;
 	bool stray = false;
 
+	if (!syn->class->rate && !syn->class->aggregates)
+		return SYNQ_VERDICT_ADMIT;
 	answer = synq_policer_take(syn->sn, syn->class, &syn->seg.client,
 				   syn->history.now_ns, &stray);
 	if (stray)
@@ -438,6 +440,17 @@ bool synq_judge_was_left(const struct synq_arrival *arrival,
 	return synq_left_take(&notes, synq_segment_hash(sn, before), now_ms());
 }
 
+/* What is not merely let in: not in the way of what is. */
+static noinline enum synq_verdict treat(const struct synq_arrival *syn,
+					enum synq_verdict verdict, bool observes)
+{
+	if (!observes)
+		verdict = answer(syn, verdict);
+	synq_refusal_note(syn->sn, &syn->history, syn->listener->port,
+			  syn->class, verdict, observes);
+	return observes ? forgo(syn, verdict) : verdict;
+}
+
 /**
  * synq_judge() - judge a SYN, and do what there is to be done but for dropping it
  * @syn: all set but for what this sets; if it may be answered, with the TCP header
@@ -458,12 +471,8 @@ bool synq_judge(struct synq_arrival *syn)
 		synq_record_want(syn->sn, syn->sk);
 	verdict = decide(syn);
 	synq_judge_mark(syn, syn->class);
-	if (!observes)
-		verdict = answer(syn, verdict);
-	synq_refusal_note(syn->sn, &syn->history, syn->listener->port,
-			  syn->class, verdict, observes);
-	if (observes)
-		verdict = forgo(syn, verdict);
+	if (verdict != SYNQ_VERDICT_ADMIT)
+		verdict = treat(syn, verdict, observes);
 	let_in = carry_out(syn, verdict);
 	if (syn->record &&
 	    (let_in || verdict == SYNQ_VERDICT_EXCESS_COOKIE ||

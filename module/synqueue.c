@@ -110,6 +110,23 @@ static void turn(struct synq_admission *admission, const struct synq_conf *conf,
 		synq_count(port, class->slot, SYNQ_COUNT_FLOODED);
 }
 
+/* Not inline: what it has on the stack is not for those who find a short queue. */
+static noinline bool look(struct synq_admission *admission,
+			  const struct synq_conf *conf,
+			  const struct synq_class *class, const struct sock *sk,
+			  struct synq_port *port, u64 now_ns)
+{
+	struct synq_flood *flood = &admission->synqueue.flood[class->slot];
+	struct synq_flood_sight sight = sight_of(admission, conf, class, sk);
+
+	if (synq_flood_is_due(flood, &sight, now_ns)) {
+		spin_lock_bh(&admission->lock);
+		turn(admission, conf, class, sk, port, now_ns);
+		spin_unlock_bh(&admission->lock);
+	}
+	return READ_ONCE(flood->on) || synq_flood_is_full(&sight);
+}
+
 /**
  * synq_synqueue_is_flooded() - has a class had its share of the SYN queue?
  * @admission: of the listener
@@ -128,21 +145,12 @@ bool synq_synqueue_is_flooded(struct synq_admission *admission,
 			      const struct sock *sk, struct synq_port *port,
 			      u64 now_ns)
 {
-	struct synq_flood *flood = &admission->synqueue.flood[class->slot];
-	struct synq_flood_sight sight;
-
 	/* What was expected a while ago may be no more. */
 	synq_admission_advance(admission, sk, now_ns);
-	if (!READ_ONCE(flood->on) &&
+	if (!READ_ONCE(admission->synqueue.flood[class->slot].on) &&
 	    synq_flood_is_low(room_of(sk), length_soon(&admission->synqueue, sk)))
 		return false;
-	sight = sight_of(admission, conf, class, sk);
-	if (synq_flood_is_due(flood, &sight, now_ns)) {
-		spin_lock_bh(&admission->lock);
-		turn(admission, conf, class, sk, port, now_ns);
-		spin_unlock_bh(&admission->lock);
-	}
-	return READ_ONCE(flood->on) || synq_flood_is_full(&sight);
+	return look(admission, conf, class, sk, port, now_ns);
 }
 
 /**
