@@ -83,9 +83,11 @@ void synq_flight_clock_see(struct synq_flight_clock *clock, u64 now_ns)
 	u64 still = now_ns - min(clock->seen_ns, now_ns);
 
 	if (still > STILL * clock->slice_ns && still < STILL_MAX_NS &&
-	    clock->seen_ns - clock->epoch_ns >=
-	    SYNQ_FLIGHT_SLICES * clock->slice_ns)
+	    clock->seen_ns >= clock->still_ns +
+			      SYNQ_FLIGHT_SLICES * clock->slice_ns) {
+		clock->still_ns = now_ns;
 		clock->epoch_ns = now_ns;
+	}
 	clock->seen_ns = max(clock->seen_ns, now_ns);
 }
 

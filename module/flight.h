@@ -19,6 +19,7 @@
  *	complete
  * @epoch_ns: begin of slice 0
  * @seen_ns: when something happened last
+ * @still_ns: when something happened after the machine had stood still; 0: never
  */
 struct synq_flight_clock {
 	u64 mean_ns;
@@ -26,6 +27,7 @@ struct synq_flight_clock {
 	u64 slice_ns;
 	u64 epoch_ns;
 	u64 seen_ns;
+	u64 still_ns;
 };
 
 /**
