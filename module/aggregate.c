@@ -60,6 +60,20 @@ static u64 mask_of(unsigned int bits)
 	return bits ? ~0ULL << (64 - bits) : 0;
 }
 
+static void set_key(struct synq_aggregates *aggregates)
+{
+	static const u64 constant[4] = {
+		SIPHASH_CONST_0, SIPHASH_CONST_1,
+		SIPHASH_CONST_2, SIPHASH_CONST_3,
+	};
+	unsigned int i;
+
+	get_random_bytes(&aggregates->key, sizeof(aggregates->key));
+	for (i = 0; i < ARRAY_SIZE(constant); i++)
+		aggregates->start[i] = constant[i] ^
+				       aggregates->key.key[i % 2];
+}
+
 static struct synq_aggregates *aggregates_alloc(const struct synq_class *class)
 {
 	u32 n = roundup_pow_of_two(clamp_t(u32, sources, SOURCES_MIN,
@@ -78,7 +92,7 @@ static struct synq_aggregates *aggregates_alloc(const struct synq_class *class)
 		aggregates_free(aggregates);
 		return NULL;
 	}
-	get_random_bytes(&aggregates->key, sizeof(aggregates->key));
+	set_key(aggregates);
 	memcpy(aggregates->len, class->source_len, sizeof(aggregates->len));
 	aggregates->mask4 = cpu_to_be32(mask_of(class->source_len[0]) >> 32);
 	refcount_set(&aggregates->refs, 1);

@@ -16,6 +16,7 @@ struct synq_conf;
 /**
  * struct synq_aggregates - the buckets of the sources of one class
  * @key: nobody outside can choose a set of @table
+ * @start: SipHash's state with @key, before any data
  * @table: the buckets
  * @len: bits of an IPv4 and of an IPv6 address that make a source
  * @mask4: the same bits of an IPv4 address, set
@@ -23,6 +24,7 @@ struct synq_conf;
  */
 struct synq_aggregates {
 	siphash_aligned_key_t key;
+	u64 start[4];
 	struct synq_source_table table;
 	u8 len[2];
 	__be32 mask4;
@@ -55,9 +57,8 @@ synq_aggregate_hash4(const struct synq_aggregates *aggregates, __be32 addr)
 {
 	const u64 word = (u64)sizeof(addr) << 56 |
 			 (__force u32)(addr & aggregates->mask4);
-	const u64 *key = aggregates->key.key;
-	u64 v0 = SIPHASH_CONST_0 ^ key[0], v1 = SIPHASH_CONST_1 ^ key[1];
-	u64 v2 = SIPHASH_CONST_2 ^ key[0], v3 = SIPHASH_CONST_3 ^ key[1];
+	const u64 *start = aggregates->start;
+	u64 v0 = start[0], v1 = start[1], v2 = start[2], v3 = start[3];
 
 	v3 ^= word;
 	SIPHASH_PERMUTATION(v0, v1, v2, v3);

@@ -62,27 +62,4 @@ synq_classify_unmatched(const struct synq_conf *conf, bool is_local)
 	return &conf->class[is_local ? SYNQ_SLOT_LOCAL : conf->default_slot];
 }
 
-/**
- * synq_classify_source() - the class of a client that neither mark nor service decides
- * @conf: snapshot
- * @is_v6: @addr has 16 bytes, and not 4
- * @addr: of the client, network order
- * @is_local: the host itself
- *
- * The last part of synq_classify(); here, since each SYN of a flood asks.
- *
- * Context: any; the caller keeps the snapshot
- * Return: never NULL
- */
-static inline const struct synq_class *
-synq_classify_source(const struct synq_conf *conf, bool is_v6, const void *addr,
-		     bool is_local)
-{
-	u16 value = is_v6 ? synq_lpm_lookup128(&conf->lpm[1], addr, NULL) :
-			    synq_lpm_lookup32(&conf->lpm[0], addr, NULL);
-
-	return value ? &conf->class[value - 1] :
-		       synq_classify_unmatched(conf, is_local);
-}
-
 #endif /* _SYNQ_CLASSIFY_H */

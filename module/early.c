@@ -55,11 +55,16 @@ static __always_inline const struct synq_class *
 class_of(const struct synq_conf *conf, const struct sk_buff *skb,
 	 const void *saddr, const void *daddr, __be16 dport, bool is_v6)
 {
+	u16 value;
+
 	if (unlikely(skb->mark & conf->mark_mask || conf->n_services))
 		return class_by_mark_or_service(conf, skb, saddr, daddr, dport,
 						is_v6);
-	return synq_classify_source(conf, is_v6, saddr,
-				    skb->dev->flags & IFF_LOOPBACK);
+	value = is_v6 ? synq_lpm_lookup128(&conf->lpm[1], saddr, NULL) :
+			synq_lpm_lookup32(&conf->lpm[0], saddr, NULL);
+	return value ? conf->class - 1 + value :
+		       synq_classify_unmatched(conf, skb->dev->flags &
+						     IFF_LOOPBACK);
 }
 
 static __always_inline bool is_known(struct net *net, const void *saddr,
@@ -81,8 +86,8 @@ static __always_inline bool is_known(struct net *net, const void *saddr,
 
 /* By the clock itself; and whether a class is as empty for the whole jiffy. */
 static noinline enum synq_source_answer
-ask(struct synq_net *sn, const struct synq_class *class,
-    struct synq_target *target, const void *saddr, bool is_v6)
+ask_exactly(struct synq_net *sn, const struct synq_class *class,
+	    struct synq_target *target, const void *saddr, bool is_v6)
 {
 	enum synq_source_answer answer;
 
@@ -95,13 +100,11 @@ ask(struct synq_net *sn, const struct synq_class *class,
 }
 
 /* Out of the way as long as a jiffy's SYNs are of one class, as nearly always. */
-static noinline u64 set_clock(struct synq_target *target,
+static noinline void set_span(struct synq_target *target,
 			      const struct synq_class *class)
 {
 	target->slot = class->slot;
-	target->clock = synq_tbf_clock(&class->source_tbf.tbf,
-				       target->until_ns);
-	return target->clock;
+	synq_source_span(&class->source_tbf, target->until_ns, &target->span);
 }
 
 /* As far as can be seen without the clock; an IPv6 source always asks it. */
@@ -110,21 +113,21 @@ ask_shortly(struct synq_net *sn, const struct synq_class *class,
 	    struct synq_target *target, const void *saddr, bool is_v6)
 {
 	const struct synq_aggregates *aggregates = class->aggregates;
-	u64 clock;
+	u64 hash;
 
 	if (!aggregates) {
 		if (target->empty & BIT(class->slot))
 			return SYNQ_SOURCE_CLASS_EXCEEDS;
 	} else if (!is_v6) {
-		clock = target->slot == class->slot ? target->clock :
-						      set_clock(target, class);
-		if (synq_source_exceeds(&aggregates->table, &class->source_tbf,
-					synq_aggregate_hash4(aggregates,
-							     *(const __be32 *)
-							     saddr), clock))
+		if (unlikely(target->slot != class->slot))
+			set_span(target, class);
+		hash = synq_aggregate_hash4(aggregates,
+					    *(const __be32 *)saddr);
+		if (synq_source_exceeds(&aggregates->table, hash,
+					&target->span))
 			return SYNQ_SOURCE_EXCEEDS;
 	}
-	return ask(sn, class, target, saddr, is_v6);
+	return ask_exactly(sn, class, target, saddr, is_v6);
 }
 
 static __always_inline u64 fingerprint(const struct synq_net *sn,
@@ -135,7 +138,7 @@ static __always_inline u64 fingerprint(const struct synq_net *sn,
 
 	if (is_v6)
 		addresses = synq_segment_addresses6(sn, saddr, daddr);
-	else	/* the destination is behind the source */
+	else
 		memcpy(&addresses, saddr, sizeof(addresses));
 	memcpy(&ports_and_seq, th, sizeof(ports_and_seq));
 	return synq_segment_fingerprint_of(sn, addresses, ports_and_seq);
@@ -172,10 +175,13 @@ static __always_inline u64 __percpu *count(const struct synq_port *port,
 }
 
 static __always_inline const struct synq_class *
-judge(struct synq_net *sn, const struct synq_conf *conf,
-      const struct sk_buff *skb, const struct tcphdr *th, const void *saddr,
-      const void *daddr, int sdif, bool is_v6)
+judge_shortly(struct synq_net *sn, const struct synq_conf *conf,
+	      const struct sk_buff *skb, const struct tcphdr *th,
+	      const void *saddr, int sdif, bool is_v6)
 {
+	/* In either header the destination is behind the source. */
+	const void *daddr = saddr + (is_v6 ? sizeof(struct in6_addr) :
+					     sizeof(struct in_addr));
 	const int dif = skb->dev->ifindex;
 	struct synq_refusals *refusals;
 	const struct synq_class *class;
@@ -183,8 +189,9 @@ judge(struct synq_net *sn, const struct synq_conf *conf,
 	struct synq_target *target;
 	u64 __percpu *counter;
 
-	target = synq_target_recall(conf, is_v6, daddr, th->dest, dif, sdif);
-	if (!target || is_known(sn->net, saddr, daddr, th, dif, sdif, is_v6))
+	target = synq_target_place(is_v6, daddr, th->dest);
+	if (!synq_target_is(target, conf, is_v6, daddr, th->dest, dif, sdif) ||
+	    is_known(sn->net, saddr, daddr, th, dif, sdif, is_v6))
 		return NULL;
 	class = class_of(conf, skb, saddr, daddr, th->dest, is_v6);
 	if (!class->drops)
@@ -210,24 +217,20 @@ judge(struct synq_net *sn, const struct synq_conf *conf,
 	return SYNQ_EARLY_DROPPED;
 }
 
-/*
- * With its TCP header in reach, and well-formed; the rest is for the long way.  The
- * pointers into the packet change.
- */
-static __always_inline const struct tcphdr *syn_at(struct sk_buff *skb,
-						   unsigned int thoff)
+/* Is a TCP header in reach?  Pointers into the packet change. */
+static __always_inline bool has_header(struct sk_buff *skb, unsigned int thoff)
 {
-	const struct tcphdr *th;
+	return likely(pskb_may_pull(skb, thoff + sizeof(struct tcphdr)));
+}
 
-	if (unlikely(!pskb_may_pull(skb, thoff + sizeof(*th))))
-		return NULL;
-	th = (const struct tcphdr *)(skb->data + thoff);
-	if ((tcp_flag_word(th) & (TCP_FLAG_SYN | TCP_FLAG_ACK | TCP_FLAG_RST |
-				  TCP_FLAG_FIN)) != TCP_FLAG_SYN)
-		return NULL;
-	if (th->doff < sizeof(*th) / 4 || thoff + 4 * th->doff > skb->len)
-		return NULL;
-	return th;
+/* And is it that of a SYN, and well-formed?  The rest is for the long way. */
+static __always_inline bool is_syn(const struct sk_buff *skb,
+				   const struct tcphdr *th, unsigned int thoff)
+{
+	return (tcp_flag_word(th) & (TCP_FLAG_SYN | TCP_FLAG_ACK |
+				     TCP_FLAG_RST | TCP_FLAG_FIN)) ==
+	       TCP_FLAG_SYN && th->doff >= sizeof(*th) / 4 &&
+	       thoff + 4 * th->doff <= skb->len;
 }
 
 /**
@@ -246,16 +249,20 @@ const struct synq_class *synq_early4(struct synq_net *sn,
 				     const struct synq_conf *conf,
 				     struct sk_buff *skb)
 {
-	const struct tcphdr *th = syn_at(skb, ip_hdrlen(skb));
-	const struct iphdr *iph;
+	const unsigned int thoff = ip_hdrlen(skb);
+	const struct tcphdr *th;
 	int sdif = 0;
 
-	if (!th)
+	if (!has_header(skb, thoff))
+		return NULL;
+	th = (const struct tcphdr *)(skb->data + thoff);
+	if (!is_syn(skb, th, thoff))
 		return NULL;
 	if (unlikely(netif_is_l3_master(skb->dev)))
 		sdif = inet_sdif(skb);
-	iph = ip_hdr(skb);
-	return judge(sn, conf, skb, th, &iph->saddr, &iph->daddr, sdif, false);
+	return judge_shortly(sn, conf, skb, th,
+			     skb->data + offsetof(struct iphdr, saddr), sdif,
+			     false);
 }
 
 /**
@@ -272,14 +279,17 @@ const struct synq_class *synq_early6(struct synq_net *sn,
 				     const struct synq_conf *conf,
 				     struct sk_buff *skb, unsigned int thoff)
 {
-	const struct tcphdr *th = syn_at(skb, thoff);
-	const struct ipv6hdr *ip6h;
+	const struct tcphdr *th;
 	int sdif = 0;
 
-	if (!th)
+	if (!has_header(skb, thoff))
+		return NULL;
+	th = (const struct tcphdr *)(skb->data + thoff);
+	if (!is_syn(skb, th, thoff))
 		return NULL;
 	if (unlikely(netif_is_l3_master(skb->dev)))
 		sdif = inet6_sdif(skb);
-	ip6h = ipv6_hdr(skb);
-	return judge(sn, conf, skb, th, &ip6h->saddr, &ip6h->daddr, sdif, true);
+	return judge_shortly(sn, conf, skb, th,
+			     skb->data + offsetof(struct ipv6hdr, saddr), sdif,
+			     true);
 }

@@ -27,23 +27,18 @@
 /* From here on it is the clock that is behind. */
 #define BEHIND_MS	(U32_MAX - 100)
 
-static u64 word_of(u64 hash, u32 now_ms)
+/**
+ * synq_fingerprint_lately() - when was what is found noted?
+ * @word: that was found
+ * @now_ms: clock, wraps
+ *
+ * Context: any
+ * Return: so many ms ago, up to SYNQ_FINGERPRINT_MS; -1 if not lately
+ */
+int synq_fingerprint_lately(u64 word, u32 now_ms)
 {
-	return (hash & ~(u64)U32_MAX) | now_ms;
-}
+	u32 age = now_ms - (u32)word;
 
-static bool is_same(u64 word, u64 hash)
-{
-	return word >> 32 == hash >> 32 && word;
-}
-
-static u32 age_of(u64 word, u32 now_ms)
-{
-	return now_ms - (u32)word;
-}
-
-static int lately(u32 age)
-{
 	if (age >= BEHIND_MS)
 		return 0;
 	return age <= SYNQ_FINGERPRINT_MS ? (int)age : -1;
@@ -69,30 +64,8 @@ int synq_fingerprint_age(const struct synq_fingerprints *table, u64 hash,
 		/* Pairs with WRITE_ONCE in synq_fingerprint_note(). */
 		u64 word = READ_ONCE(set[i]);
 
-		if (is_same(word, hash))
-			return lately(age_of(word, now_ms));
+		if (synq_fingerprint_is(word, hash))
+			return synq_fingerprint_lately(word, now_ms);
 	}
 	return -1;
-}
-
-/**
- * synq_fingerprint_note() - remember this, from now on
- * @table: the table
- * @hash: of what is to be known again
- * @now_ms: clock, wraps
- *
- * Context: any
- * Return: what synq_fingerprint_age() would have returned before
- */
-int synq_fingerprint_note(struct synq_fingerprints *table, u64 hash, u32 now_ms)
-{
-	u64 *set = table->way[hash % SYNQ_FINGERPRINT_SETS];
-	u64 newest = READ_ONCE(set[0]), other;
-
-	WRITE_ONCE(set[0], word_of(hash, now_ms));
-	if (is_same(newest, hash))
-		return lately(age_of(newest, now_ms));
-	other = READ_ONCE(set[1]);
-	WRITE_ONCE(set[1], newest);
-	return is_same(other, hash) ? lately(age_of(other, now_ms)) : -1;
 }

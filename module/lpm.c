@@ -424,75 +424,78 @@ u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len)
 	return 0;
 }
 
-/* Of 32 bits there is none to be asked for in @lo. */
-static __always_inline bool contains_of(const struct synq_lpm_node *node,
-					struct address addr, u8 bits)
-{
-	if (bits != 32)
-		return contains(node, addr);
-	return !((word_at(node->key) ^ addr.hi) >> 32 >> (32 - node->len));
-}
-
-static __always_inline const struct synq_lpm_node *
-node_or_none(const struct synq_lpm *lpm, u32 number)
-{
-	return number ? at(lpm, number) : NULL;
-}
-
-/* Where the search begins; of what is above, what has been looked up beforehand. */
-static __always_inline const struct synq_lpm_node *
-begin_node(const struct synq_lpm *lpm, struct address addr, u16 *value,
-	   u8 *best)
+/* The way to an address; NULL: it is to be looked for from the root on. */
+static const struct synq_lpm_way *find_way(const struct synq_lpm *lpm,
+					   struct address addr)
 {
 	/* Pairs with smp_store_release in synq_chunks_index(). */
 	const struct synq_lpm_index *index = READ_ONCE(lpm->index);
-	const struct synq_lpm_node *node;
+	const struct synq_lpm_way *way;
 	u32 place;
 	u64 bits;
 
 	if (!index)
-		return node_or_none(lpm, lpm->root);
+		return NULL;
 	bits = head(addr.hi, index->level);
 	place = first_place(index, bits);
-	while (index->way[place].node) {
-		node = at(lpm, index->way[place].node);
-		if (head(word_at(node->key), index->level) == bits) {
-			*value = index->way[place].value;
-			*best = index->way[place].len;
-			return node;
-		}
+	for (way = &index->way[place]; way->node; way = &index->way[place]) {
+		if (head(word_at(at(lpm, way->node)->key), index->level) == bits)
+			return way;
 		place = next_place(index, place);
 	}
-	return node_or_none(lpm, lpm->root);
+	return NULL;
 }
 
-/* Twice in the code: @bits is a constant. */
-static __always_inline u16 lookup(const struct synq_lpm *lpm,
-				  struct address addr, u8 bits, u8 *len)
+/* Out of the way of those that are found without: registers have to be saved for it. */
+static noinline u16 search(const struct synq_lpm *lpm, struct address addr,
+			   u8 *len)
 {
 	const struct synq_lpm_node *node;
-	unsigned int side;
-	u16 value = 0;
-	u8 best = 0;
+	const struct synq_lpm_way *way = find_way(lpm, addr);
+	u32 next = way ? way->node : lpm->root;
+	u16 value = way ? way->value : 0;
+	u8 best = way ? way->len : 0;
 
-	node = begin_node(lpm, addr, &value, &best);
-	while (node) {
-		if (!contains_of(node, addr, bits))
+	while (next) {
+		node = at(lpm, next);
+		if (!contains(node, addr))
 			break;
 		if (node->value) {
 			value = node->value;
 			best = node->len;
 		}
 		/* There is no bit after the last. */
-		if (node->len == bits)
+		if (node->len == lpm->bits)
 			break;
-		side = bits == 32 ? addr.hi >> (63 - node->len) & 1 :
-				    bit(addr, node->len);
-		node = node_or_none(lpm, node->child[side]);
+		next = node->child[bit(addr, node->len)];
 	}
 	if (len)
 		*len = best;
 	return value;
+}
+
+/* Where most are found: a leaf, in the first place.  Twice, of 32 bits and of 128. */
+static __always_inline u16 lookup(const struct synq_lpm *lpm,
+				  struct address addr, u8 *len)
+{
+	/* Pairs with smp_store_release in synq_chunks_index(). */
+	const struct synq_lpm_index *index = READ_ONCE(lpm->index);
+	const struct synq_lpm_node *node;
+	const struct synq_lpm_way *way;
+	u64 bits;
+
+	if (!index)
+		return search(lpm, addr, len);
+	bits = head(addr.hi, index->level);
+	way = &index->way[first_place(index, bits)];
+	if (!way->is_leaf)
+		return search(lpm, addr, len);
+	node = at(lpm, way->node);
+	if (head(word_at(node->key), index->level) != bits)
+		return search(lpm, addr, len);
+	if (len)
+		*len = node->len;
+	return node->value;
 }
 
 /**
@@ -506,7 +509,7 @@ static __always_inline u16 lookup(const struct synq_lpm *lpm,
  */
 u16 synq_lpm_lookup32(const struct synq_lpm *lpm, const u8 *key, u8 *len)
 {
-	return lookup(lpm, load(key, 32), 32, len);
+	return lookup(lpm, load(key, 32), len);
 }
 
 /**
@@ -520,7 +523,7 @@ u16 synq_lpm_lookup32(const struct synq_lpm *lpm, const u8 *key, u8 *len)
  */
 u16 synq_lpm_lookup128(const struct synq_lpm *lpm, const u8 *key, u8 *len)
 {
-	return lookup(lpm, load(key, 128), 128, len);
+	return lookup(lpm, load(key, 128), len);
 }
 
 /**
@@ -602,6 +605,8 @@ void synq_lpm_index_fill(const struct synq_lpm *lpm, struct synq_lpm_index *inde
 		node = at(lpm, way.node);
 		if (node->len >= index->level) {
 			bits = head(word_at(node->key), index->level);
+			way.is_leaf = node->len == index->level &&
+				      !node->child[0] && !node->child[1];
 			place = first_place(index, bits);
 			while (index->way[place].node)
 				place = next_place(index, place);

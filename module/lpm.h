@@ -47,11 +47,13 @@ struct synq_lpm_node {
  * @node: number of the first node below the level of the index, 0: none
  * @value: of the longest prefix above @node, 0: there is none
  * @len: of that prefix, bits
+ * @is_leaf: below @node is nothing, and it has no more bits than the index
  */
 struct synq_lpm_way {
 	u32 node;
 	u16 value;
 	u8 len;
+	bool is_leaf;
 };
 
 /**

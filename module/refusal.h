@@ -106,8 +106,10 @@ void synq_refusal_sample(struct synq_refusals *refusals,
 static inline bool synq_refusal_is_sated(const struct synq_refusals *refusals,
 					 bool is_retry)
 {
+	const unsigned long now = jiffies;
+
 	/* Pairs with WRITE_ONCE in may_write(). */
-	return READ_ONCE(refusals->sated[is_retry]) == jiffies;
+	return READ_ONCE(refusals->sated[is_retry]) == now;
 }
 
 unsigned long synq_refusal_newest(const struct synq_net *sn);

@@ -62,13 +62,14 @@ u64 synq_segment_addresses6(const struct synq_net *sn, const void *saddr,
  * Context: any
  * Return: a hash
  */
-static __always_inline u64 synq_segment_fingerprint_of(const struct synq_net *sn,
-					      u64 addresses, u64 ports_and_seq)
+static __always_inline u64
+synq_segment_fingerprint_of(const struct synq_net *sn, u64 addresses,
+			    u64 ports_and_seq)
 {
-	/* The upper bits depend on all of both words, and then the lower ones, too. */
-	u64 hash = (addresses * sn->key.key[0] + ports_and_seq) *
-		   sn->key.key[1];
+	u64 hash = addresses * sn->key.key[0] + ports_and_seq;
 
+	/* The upper bits depend on all of both words, and then the lower ones, too. */
+	hash *= sn->key.key[1];
 	return hash ^ hash >> 32;
 }
 

@@ -73,7 +73,7 @@
 #include <linux/minmax.h>
 #include "source.h"
 
-#define TIME_BITS	40
+#define TIME_BITS	SYNQ_SOURCE_TIME_BITS
 #define TIME_MASK	((1ULL << TIME_BITS) - 1)
 
 /* Units of a way's time in a token, as a power of two. */
@@ -115,7 +115,7 @@ void synq_source_init(struct synq_source_rate *rate, u32 per_second, u32 burst)
 
 static u64 tag_of(u64 hash)
 {
-	return hash >> TIME_BITS ?: 1;
+	return synq_source_tag(hash);
 }
 
 static u64 clock_of(const struct synq_source_rate *rate, u64 now_ns)
@@ -358,39 +358,25 @@ synq_source_ask(const struct synq_source_table *table,
 }
 
 /**
- * synq_source_exceeds() - does a SYN exceed the rate of its source, as far as can be seen?
- * @table: buckets of the sources
- * @rate: of these
- * @hash: of the source
- * @clock: synq_tbf_clock() of @rate, which may be some ticks ahead
+ * synq_source_span() - which ways are of a source that exceeds its rate?
+ * @rate: of their buckets
+ * @now_ns: monotonic clock, ns; it may be some ticks ahead
+ * @span: filled in
  *
- * Who exceeds it then exceeds it before.  For who refuses the SYN if so: then it has been
- * counted.  If a source should have two ways (item 4) one of them is asked.
+ * What the next TAT of a source exceeds by is counted in units of a way, all of which it
+ * is above, or none: the burst is a number of them.  What is junk (synq_tbf_next()) is not
+ * in it.
  *
- * Context: any; many CPUs at once
- * Return: true if so; false: synq_source_ask() has to say
+ * Context: any
  */
-bool synq_source_exceeds(const struct synq_source_table *table,
-			 const struct synq_source_rate *rate, u64 hash,
-			 u64 clock)
+void synq_source_span(const struct synq_source_rate *rate, u64 now_ns,
+		      struct synq_source_span *span)
 {
-	const u32 number = hash & table->mask;
-	const u64 tag = tag_of(hash);
-	u64 word = 0, tat;
-	u32 i;
+	const struct synq_tbf *tbf = &rate->tbf;
 
-	for (i = 0; i < SYNQ_SOURCE_WAYS; i++) {
-		word = atomic64_read(&table->set[number].way[i]);
-		if (word >> TIME_BITS == tag)
-			break;
-	}
-	if (i == SYNQ_SOURCE_WAYS)
-		return false;
-	tat = tat_of(rate, word, clock >> rate->shift);
-	if (!synq_tbf_exceeds(&rate->tbf, tat, clock))
-		return false;
-	atomic64_inc(&table->note[number * SYNQ_SOURCE_WAYS + i].exceeded);
-	return true;
+	span->begin = (clock_of(rate, now_ns) & TIME_MASK) +
+		      (tbf->tolerance >> rate->shift) + 1;
+	span->length = (tbf->interval + SYNQ_TBF_FOREIGN) >> rate->shift;
 }
 
 /**

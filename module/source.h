@@ -12,6 +12,9 @@
 /* One cache line. */
 #define SYNQ_SOURCE_WAYS		8
 
+/* Of a way; the others are its tag. */
+#define SYNQ_SOURCE_TIME_BITS		40
+
 #define SYNQ_SOURCE_TBF_RATE_MAX	1000000	/* connections/second */
 #define SYNQ_SOURCE_BURST_MAX		1000000	/* connections */
 
@@ -68,6 +71,16 @@ struct synq_source {
 };
 
 /**
+ * struct synq_source_span - words of ways whose source exceeds its rate at some time
+ * @begin: the first, without its tag
+ * @length: how many
+ */
+struct synq_source_span {
+	u64 begin;
+	u64 length;
+};
+
+/**
  * struct synq_source_class - the bucket of the class
  * @tbf: rate and burst for sources that have a place; NULL: no limit
  * @stray: for those that find none; of the same rate as @tbf
@@ -113,9 +126,8 @@ synq_source_ask(const struct synq_source_table *table,
 		const struct synq_source_rate *rate,
 		const struct synq_source *source,
 		const struct synq_source_class *class, u64 now_ns);
-bool synq_source_exceeds(const struct synq_source_table *table,
-			 const struct synq_source_rate *rate, u64 hash,
-			 u64 clock);
+void synq_source_span(const struct synq_source_rate *rate, u64 now_ns,
+		      struct synq_source_span *span);
 enum synq_source_answer
 synq_source_take(const struct synq_source_table *table,
 		 const struct synq_source_rate *rate,
@@ -127,5 +139,45 @@ bool synq_source_state(const struct synq_source_table *table,
 		       u64 now_ns, struct synq_source_state *state);
 bool synq_source_is_at(const struct synq_source_table *table, u32 index,
 		       u64 hash);
+
+/* Here, since each SYN of a flood asks: */
+
+/* Of a way, from the hash of its source; never 0. */
+static __always_inline u64 synq_source_tag(u64 hash)
+{
+	return hash >> SYNQ_SOURCE_TIME_BITS ?: 1;
+}
+
+/**
+ * synq_source_exceeds() - does a SYN exceed the rate of its source, as can be seen at once?
+ * @table: buckets of the sources
+ * @hash: of the source
+ * @span: of ways whose source exceeds; if its time was ahead, they exceed before, too
+ *
+ * For who refuses the SYN if so: then it has been counted.  A way is compared as a whole.
+ * Of two ways (item 4 in source.c) one is enough.  While a span begins at the end of the
+ * time, ways with the next tag may be taken for one with this, 7 in 2^24.
+ *
+ * Context: any; many CPUs at once
+ * Return: true if so; false: synq_source_ask() has to say
+ */
+static __always_inline bool
+synq_source_exceeds(const struct synq_source_table *table, u64 hash,
+		    const struct synq_source_span *span)
+{
+	const u64 begin = (synq_source_tag(hash) << SYNQ_SOURCE_TIME_BITS) +
+			  span->begin;
+	const struct synq_source_set *set = &table->set[hash & table->mask];
+	u32 i;
+
+	for (i = 0; i < SYNQ_SOURCE_WAYS; i++) {
+		if (atomic64_read(&set->way[i]) - begin >= span->length)
+			continue;
+		atomic64_inc(&table->note[(hash & table->mask) *
+					  SYNQ_SOURCE_WAYS + i].exceeded);
+		return true;
+	}
+	return false;
+}
 
 #endif /* _SYNQ_SOURCE_H */

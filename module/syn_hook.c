@@ -448,25 +448,41 @@ static unsigned int arrive4(struct synq_net *sn, const struct synq_conf *conf,
 	return prerouting(&arrival, false);
 }
 
+static bool is_tcp4(const struct sk_buff *skb)
+{
+	return ip_hdr(skb)->protocol == IPPROTO_TCP &&
+	       !ip_is_fragment(ip_hdr(skb)) && is_to_be_judged(skb);
+}
+
+static unsigned int prerouting4(void *priv, struct sk_buff *skb,
+				const struct nf_hook_state *state)
+{
+	const struct synq_class *class;
+	const struct synq_conf *conf;
+
+	if (!is_tcp4(skb))
+		return NF_ACCEPT;
+	conf = synq_conf_active(priv);
+	if (!conf)
+		return NF_ACCEPT;
+	class = synq_early4(priv, conf, skb);
+	if (class == SYNQ_EARLY_DROPPED)
+		return NF_DROP;
+	return arrive4(priv, conf, skb, NF_INET_PRE_ROUTING, class);
+}
+
 static unsigned int hook4(void *priv, struct sk_buff *skb,
 			  const struct nf_hook_state *state)
 {
 	const bool is_last = state->hook == NF_INET_LOCAL_IN;
-	const struct synq_class *class = NULL;
-	struct synq_net *sn = priv;
 	const struct synq_conf *conf;
 
-	if (ip_hdr(skb)->protocol != IPPROTO_TCP ||
-	    ip_is_fragment(ip_hdr(skb)) || !is_to_be_judged(skb))
+	if (!is_tcp4(skb))
 		return NF_ACCEPT;
-	conf = synq_conf_active(sn);
+	conf = synq_conf_active(priv);
 	if (!conf || (is_last && !pull_header(skb, ip_hdrlen(skb))))
 		return NF_ACCEPT;
-	if (state->hook == NF_INET_PRE_ROUTING)
-		class = synq_early4(sn, conf, skb);
-	if (class == SYNQ_EARLY_DROPPED)
-		return NF_DROP;
-	return arrive4(sn, conf, skb, state->hook, class);
+	return arrive4(priv, conf, skb, state->hook, NULL);
 }
 
 static unsigned int arrive6(struct synq_net *sn, const struct synq_conf *conf,
@@ -526,7 +542,7 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 
 static const struct nf_hook_ops local_hooks[] = {
 	{
-		.hook		= hook4,
+		.hook		= prerouting4,
 		.pf		= NFPROTO_IPV4,
 		.hooknum	= NF_INET_PRE_ROUTING,
 		.priority	= NF_IP_PRI_RAW + 10,

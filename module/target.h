@@ -19,14 +19,14 @@
  * @daddr: address, in network order; of IPv4 the second one is 0
  * @port: of the listener, held by the snapshot
  * @until_ns: monotonic clock, which is not that late yet in the same jiffy
- * @clock: the same, as the buckets of the sources of the class in @slot have it
+ * @span: the same, as the buckets of the sources of the class in @slot have it
  * @ms: when it was noted; wraps
  * @empty: classes whose bucket is empty until @until_ns, by their slots
  * @dif: interface
  * @sdif: likewise
  * @dport: port
  * @is_v6: family
- * @slot: of a class; 0: @clock is not known
+ * @slot: of a class; 0: @span is not known
  */
 struct synq_target {
 	u64 serial;
@@ -34,7 +34,7 @@ struct synq_target {
 	u64 daddr[2];
 	struct synq_port *port;
 	u64 until_ns;
-	u64 clock;
+	struct synq_source_span span;
 	u32 ms;
 	u32 empty;
 	int dif;
@@ -76,7 +76,8 @@ synq_target_place(bool is_v6, const void *daddr, __be16 dport)
 }
 
 /**
- * synq_target_recall() - was another SYN just now for a listener, where this goes?
+ * synq_target_is() - was another SYN just now for a listener, where this goes?
+ * @target: synq_target_place()
  * @conf: snapshot
  * @is_v6: @daddr has 16 bytes, and not 4
  * @daddr: where it goes, network order
@@ -85,21 +86,20 @@ synq_target_place(bool is_v6, const void *daddr, __be16 dport)
  * @sdif: likewise
  *
  * Context: BH off, rcu_read_lock()
- * Return: what was found, for as long; or NULL: look
+ * Return: true if so, which @target tells of, for as long; false: look
  */
-static __always_inline struct synq_target *
-synq_target_recall(const struct synq_conf *conf, bool is_v6, const void *daddr,
-		   __be16 dport, int dif, int sdif)
+static __always_inline bool
+synq_target_is(const struct synq_target *target, const struct synq_conf *conf,
+	       bool is_v6, const void *daddr, __be16 dport, int dif, int sdif)
 {
-	struct synq_target *target = synq_target_place(is_v6, daddr, dport);
+	const unsigned long now = jiffies;
 
-	if (target->when != jiffies || target->serial != conf->serial ||
-	    target->daddr[0] != synq_target_half(is_v6, daddr, 0) ||
-	    target->daddr[1] != synq_target_half(is_v6, daddr, 1) ||
-	    target->dport != dport || target->is_v6 != is_v6 ||
-	    target->dif != dif || target->sdif != sdif)
-		return NULL;
-	return target;
+	return target->when == now && target->serial == conf->serial &&
+	       target->daddr[0] == synq_target_half(is_v6, daddr, 0) &&
+	       (!is_v6 ||
+		target->daddr[1] == synq_target_half(is_v6, daddr, 1)) &&
+	       target->dport == dport && target->is_v6 == is_v6 &&
+	       target->dif == dif && target->sdif == sdif;
 }
 
 #endif /* _SYNQ_TARGET_H */

@@ -60,23 +60,6 @@ static inline u64 synq_tbf_clock(const struct synq_tbf *tbf, u64 now_ns)
 }
 
 /**
- * synq_tbf_exceeds() - is an arrival too early?
- * @tbf: parameters
- * @tat: state of the bucket
- * @now: synq_tbf_clock()
- *
- * Context: Any.
- * Return: true where synq_tbf_next() returns false
- */
-static inline bool synq_tbf_exceeds(const struct synq_tbf *tbf, u64 tat, u64 now)
-{
-	u64 early = tat - now;
-
-	return tat > now && early > tbf->tolerance &&
-	       early <= tbf->tolerance + tbf->interval + SYNQ_TBF_FOREIGN;
-}
-
-/**
  * synq_tbf_next() - judge one arrival
  * @tbf: parameters
  * @tat: state of the bucket; 0 is a full bucket at any time

@@ -60,12 +60,13 @@ static inline enum synq_source_answer ask(u64 hash, u64 now)
 {
 	struct synq_source source = source_of(hash);
 	enum synq_source_answer answer;
+	struct synq_source_span span;
 	static bool shortly;
 	bool stray = false;
 
 	shortly = !shortly;
-	if (shortly && synq_source_exceeds(&table, &rate, hash,
-					   synq_tbf_clock(&rate.tbf, now)))
+	synq_source_span(&rate, now, &span);
+	if (shortly && synq_source_exceeds(&table, hash, &span))
 		return SYNQ_SOURCE_EXCEEDS;
 	answer = synq_source_ask(&table, &rate, &source, &class, now);
 	if (shortly && answer == SYNQ_SOURCE_EXCEEDS)
