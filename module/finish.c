@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an edited configuration means: the order of service, what is not said, and the
+ * rules of the whole, which hold for the last edit only (tools/synq/check.c has the
+ * same).
+ *
+ * Process context, under &synq_net.lock.
+ */
+#include <linux/bitops.h>
+#include <linux/netlink.h>
+#include <linux/string.h>
+#include "aggregate.h"
+#include "compat.h"
+#include "conf.h"
+
+#define RESERVE_FIRST	25	/* per cent, for the first class */
+#define BURST_MIN	8	/* a browser opens 6 connections at once */
+#define MAX_WAIT	300	/* ms, for all but the first class */
+#define SOURCE_LEN_V4	32	/* bits */
+#define SOURCE_LEN_V6	64
+
+/*
+ * Without a rate of the class, what its strays get together, in multiples of what
+ * one source gets: when half of the table is in use, about so many sources of
+ * 32768 find their set full.
+ */
+#define STRAYS		256
+
+/* Order of service: the host itself, the classes by priority, the rest. */
+static void put_in_order(struct synq_conf *conf)
+{
+	u8 n = 0, priority, slot;
+
+	conf->default_slot = SYNQ_SLOT_DEFAULT;
+	conf->order[n++] = SYNQ_SLOT_LOCAL;
+	for (priority = 0; priority <= SYNQ_PRIORITY_MAX; priority++) {
+		for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
+			const struct synq_class *class = &conf->class[slot];
+
+			if (!class->name[0] || class->priority != priority)
+				continue;
+			conf->order[n++] = slot;
+			if (class->is_default)
+				conf->default_slot = slot;
+		}
+	}
+	/* In use even beside a configured default: a match may name it. */
+	conf->order[n++] = SYNQ_SLOT_DEFAULT;
+	conf->n_positions = n;
+	while (n--)
+		conf->class[conf->order[n]].position = n;
+}
+
+static int give_reserves(struct synq_conf *conf, struct netlink_ext_ack *extack)
+{
+	unsigned int sum = 0;
+	u8 i;
+
+	for (i = 0; i < conf->n_positions; i++) {
+		struct synq_class *class = &conf->class[conf->order[i]];
+
+		class->reserve_effective = class->reserve_given ?
+			class->reserve :
+			i == 1 && class->slot >= SYNQ_SLOT_FIRST ?
+			RESERVE_FIRST : 0;
+		class->reserve_before = min_t(unsigned int, sum, 100);
+		sum += class->reserve_effective;
+	}
+	if (sum > SYNQ_RESERVE_MAX) {
+		NL_SET_ERR_MSG(extack, "the reserves of all classes exceed 75 %");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/*
+ * The first class waits as long as the kernel's queue is; unless it takes the
+ * unmatched, since an unknown client is never first.
+ */
+static void give_waits(struct synq_conf *conf)
+{
+	u8 i;
+
+	conf->weights = 0;
+	conf->n_sharing = 0;
+	conf->min_shares = false;
+	for (i = 0; i < conf->n_positions; i++) {
+		struct synq_class *class = &conf->class[conf->order[i]];
+		bool first = class->slot == SYNQ_SLOT_LOCAL ||
+			     (i == 1 && class->slot != conf->default_slot);
+
+		class->max_wait_effective = class->max_wait_given ?
+			class->max_wait : first ? SYNQ_WAIT_NONE : MAX_WAIT;
+		class->weight_effective = class->weight ?: 1;
+		conf->min_shares |= class->min_share;
+		if (!synq_conf_shares(conf, class))
+			continue;
+		conf->weights += class->weight_effective;
+		conf->n_sharing++;
+	}
+}
+
+static int check_shares(const struct synq_conf *conf,
+			struct netlink_ext_ack *extack)
+{
+	unsigned int sum = 0;
+	u8 slot;
+
+	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++)
+		sum += conf->class[slot].min_share;
+	if (sum > SYNQ_MIN_SHARES_MAX) {
+		NL_SET_ERR_MSG(extack, "the minimum shares of all classes exceed 75 %");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_marks(struct synq_conf *conf, const struct net *net,
+		       struct netlink_ext_ack *extack)
+{
+	u32 mask = conf->mark_mask;
+	unsigned int shift = mask ? __ffs(mask) : 0;
+	u8 i, j;
+
+	if (mask && !READ_ONCE(net->ipv4.sysctl_tcp_fwmark_accept)) {
+		/* Else the kernel forgets the mark of the SYN. */
+		NL_SET_ERR_MSG(extack, "mark needs net.ipv4.tcp_fwmark_accept=1");
+		return -EINVAL;
+	}
+	for (i = SYNQ_SLOT_FIRST; i < SYNQ_SLOTS; i++) {
+		struct synq_class *class = &conf->class[i];
+
+		class->mark_bits = 0;
+		if (!class->name[0] || !class->mark)
+			continue;
+		if (class->mark > mask >> shift) {
+			NL_SET_ERR_MSG(extack, "a class has a mark outside the mark mask");
+			return -EINVAL;
+		}
+		class->mark_bits = class->mark << shift;
+		for (j = SYNQ_SLOT_FIRST; j < i; j++)
+			if (conf->class[j].mark_bits == class->mark_bits) {
+				NL_SET_ERR_MSG(extack, "two classes have the same mark");
+				return -EINVAL;
+			}
+	}
+	return 0;
+}
+
+static int check_classes(const struct synq_conf *conf,
+			 struct netlink_ext_ack *extack)
+{
+	u32 priorities = 0;
+	bool have_default = false;
+	u8 slot;
+
+	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
+		const struct synq_class *class = &conf->class[slot];
+
+		if (!class->name[0])
+			continue;
+		if (priorities & BIT(class->priority)) {
+			NL_SET_ERR_MSG(extack, "two classes have the same priority");
+			return -EINVAL;
+		}
+		priorities |= BIT(class->priority);
+		if (class->is_default && have_default) {
+			NL_SET_ERR_MSG(extack, "two classes are the default");
+			return -EINVAL;
+		}
+		have_default |= class->is_default;
+		if (class->burst && !class->rate) {
+			NL_SET_ERR_MSG(extack, "burst without rate");
+			return -EINVAL;
+		}
+		if (!class->source_rate &&
+		    (class->source_burst || class->source_len_given[0] ||
+		     class->source_len_given[1])) {
+			NL_SET_ERR_MSG(extack, "source-burst or source-len without source-rate");
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static u32 burst_of(u32 rate, u32 given)
+{
+	if (!rate)
+		return 0;
+	return given ?: clamp_t(u32, rate / 2, BURST_MIN, SYNQ_BURST_MAX);
+}
+
+static void set_bucket(struct synq_class *class)
+{
+	class->burst_effective = burst_of(class->rate, class->burst);
+	class->bucket_rate = class->rate;
+	if (class->rate)
+		synq_tbf_init(&class->tbf, class->rate, class->burst_effective);
+}
+
+/* Strays get what is above half of the class's bucket, or a bucket of their own. */
+static void set_source_buckets(struct synq_class *class)
+{
+	u32 strays = DIV_ROUND_UP(class->burst_effective, 2);
+
+	class->source_burst_effective = burst_of(class->source_rate,
+						 class->source_burst);
+	class->source_len[0] = class->source_len_given[0] ?: SOURCE_LEN_V4;
+	class->source_len[1] = class->source_len_given[1] ?: SOURCE_LEN_V6;
+	if (!class->source_rate)
+		return;
+	synq_source_init(&class->source_tbf, class->source_rate,
+			 class->source_burst_effective);
+	if (!class->rate) {
+		class->bucket_rate = min_t(u32, STRAYS * class->source_rate,
+					   SYNQ_RATE_MAX);
+		strays = min_t(u32, STRAYS * class->source_burst_effective,
+			       SYNQ_BURST_MAX);
+	}
+	synq_tbf_init(&class->stray_tbf, class->bucket_rate, strays);
+}
+
+static void set_drops(const struct synq_conf *conf, struct synq_class *class)
+{
+	class->drops = (class->rate || class->source_rate) &&
+		       class->excess == SYNQ_EXCESS_DROP &&
+		       !conf->observe && !class->observe;
+}
+
+/* What is said of cookies, but for where it says nothing of its own: BIT()s. */
+static u32 policies(const struct synq_conf *conf)
+{
+	u32 given = 0;
+	unsigned int i;
+
+	for (i = SYNQ_SLOT_FIRST; i < SYNQ_SLOTS; i++)
+		given |= BIT(conf->class[i].cookies);
+	for (i = 0; i < conf->n_listeners; i++)
+		given |= BIT(conf->listener[i].cookies);
+	return given;
+}
+
+/*
+ * A cookie that the kernel will not look at is of no use; and its own it sends
+ * without asking, where fullstate.c cannot help it.
+ */
+static void check_cookies(struct synq_conf *conf, const struct net *net,
+			  struct netlink_ext_ack *extack)
+{
+	u8 syncookies = READ_ONCE(net->ipv4.sysctl_tcp_syncookies);
+	u32 given = policies(conf);
+	bool excess = false;
+	u8 slot;
+
+	conf->answers = false;
+	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
+		conf->answers |= synq_conf_answers(&conf->class[slot]);
+		excess |= conf->class[slot].excess == SYNQ_EXCESS_COOKIE;
+	}
+	if (conf->answers && conf->n_forwards)
+		NL_SET_ERR_MSG(extack, "forwarded SYNs are not answered: reset and cookie drop");
+	else if (excess && !syncookies)
+		NL_SET_ERR_MSG(extack, "excess cookie drops while net.ipv4.tcp_syncookies is 0");
+	else if (given & BIT(SYNQ_COOKIES_ALWAYS) && !syncookies)
+		NL_SET_ERR_MSG(extack, "no cookies are sent while net.ipv4.tcp_syncookies is 0");
+	else if (!SYNQ_HAS_ISN && given & BIT(SYNQ_COOKIES_NEVER) &&
+		 syncookies == 2)
+		NL_SET_ERR_MSG(extack, "cookies never cannot hold: net.ipv4.tcp_syncookies is 2");
+}
+
+/**
+ * synq_conf_finish() - validate an edited configuration and fill in the rest
+ * @conf: not published
+ * @net: network namespace that it is for
+ * @extack: says why not, or warns
+ *
+ * Context: process
+ * Return: 0, or -EINVAL: the configuration is of no use
+ */
+int synq_conf_finish(struct synq_conf *conf, const struct net *net,
+		     struct netlink_ext_ack *extack)
+{
+	u8 slot;
+	int err;
+
+	err = check_classes(conf, extack);
+	if (err)
+		return err;
+	put_in_order(conf);
+	err = give_reserves(conf, extack);
+	if (err)
+		return err;
+	err = check_shares(conf, extack);
+	if (err)
+		return err;
+	give_waits(conf);
+	err = check_marks(conf, net, extack);
+	if (err)
+		return err;
+	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
+		set_bucket(&conf->class[slot]);
+		set_source_buckets(&conf->class[slot]);
+		set_drops(conf, &conf->class[slot]);
+	}
+	check_cookies(conf, net, extack);
+	return 0;
+}
