@@ -413,7 +413,9 @@ static void learn_refused(struct synq_admission *admission,
 	if (!synq_slack_is_news(READ_ONCE(slack->refused_ns), now_ns) ||
 	    !spin_trylock_bh(&admission->lock))
 		return;
-	synq_slack_refused(slack, backlog, now_ns);
+	/* Again, now that nobody else writes. */
+	if (synq_slack_is_news(slack->refused_ns, now_ns))
+		synq_slack_refused(slack, backlog, now_ns);
 	spin_unlock_bh(&admission->lock);
 }
 

@@ -151,12 +151,14 @@ void synq_slack_withheld(struct synq_slack *slack, u32 backlog, u64 now_ns,
  * @refused_ns: of a struct synq_slack
  * @now_ns: monotonic clock, ns
  *
+ * @now_ns may be of a moment ago, before another CPU refused one: that is no pause.
+ *
  * Context: any
  * Return: false if it would not
  */
 bool synq_slack_is_news(u64 refused_ns, u64 now_ns)
 {
-	return now_ns - refused_ns >= PAUSE_NS / 8;
+	return now_ns >= refused_ns + PAUSE_NS / 8;
 }
 
 /**
