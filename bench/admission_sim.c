@@ -365,7 +365,7 @@ static bool admit(struct run *r, const struct client *c)
 	if (c && c->refused)
 		law.refused_ns = 1e9 * (r->now - c->refused);
 	answer = synq_law(&law);
-	if (answer == SYNQ_LAW_FULL)
+	if (answer == SYNQ_LAW_FULL && queued(r) >= law.limit / 2)
 		synq_slack_refused(first ? &r->first : &r->slack,
 				   r->s->backlog, ns(r->now));
 	return answer == SYNQ_LAW_ADMIT;

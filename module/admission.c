@@ -499,7 +499,8 @@ ask_law(struct synq_admission *admission, const struct synq_conf *conf,
 	case SYNQ_LAW_ADMIT:
 		break;
 	case SYNQ_LAW_FULL:
-		if (law.queued >= law.limit)
+		/* Not for what is on its way to a queue that is short. */
+		if (law.queued >= law.limit && view.queued >= law.limit / 2)
 			learn_refused(admission, class, backlog);
 		return SYNQ_VERDICT_QUEUE_REFUSE;
 	case SYNQ_LAW_LATE:

@@ -11,8 +11,8 @@
  * that would want more than a quarter of the backlog beyond the least slack, or half
  * of the limit.
  *
- * Once SYNs have been refused for want of slots for a second there is a step at
- * least, before anybody had to wait: the queue is long then in any case.  Else a short
+ * Once SYNs have been refused for want of slots for a second, by a queue that is long,
+ * there is a step at least, before anybody had to wait.  Else a short
  * overload would teach too late, and at the cost of those who wait.  A crowd that
  * comes at once, and again whenever it tries again, is no such time: what it finds of
  * the queue is all that the server has until the next wave.
