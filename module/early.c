@@ -15,7 +15,7 @@
  * call and each place on the stack is a part of what it costs.  What is seldom done is
  * not inline.
  *
- * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
+ * Softirq, or process context, under rcu_read_lock(); no lock.
  */
 #include <linux/bits.h>
 #include <linux/ipv6.h>
@@ -189,6 +189,8 @@ judge_shortly(struct synq_net *sn, const struct synq_conf *conf,
 	struct synq_target *target;
 	u64 __percpu *counter;
 
+	if (unlikely(!synq_target_is_ours()))
+		return NULL;
 	target = synq_target_place(is_v6, daddr, th->dest);
 	if (!synq_target_is(target, conf, is_v6, daddr, th->dest, dif, sdif) ||
 	    is_known(sn->net, saddr, daddr, th, dif, sdif, is_v6))
@@ -240,7 +242,7 @@ static __always_inline bool is_syn(const struct sk_buff *skb,
  * @skb: a TCP segment for this host in PREROUTING, no fragment; its TCP header may be
  *	made linear, so that pointers into the packet change
  *
- * Context: BH off, rcu_read_lock()
+ * Context: any, rcu_read_lock()
  * Return: SYNQ_EARLY_DROPPED; else nothing was counted or taken, and it is the class of
  * the SYN, which goes to where a listener was just found, and belongs to no connection;
  * or NULL: nothing is known of it
@@ -272,7 +274,7 @@ const struct synq_class *synq_early4(struct synq_net *sn,
  * @skb: as for synq_early4(), but that it may be the first fragment
  * @thoff: where the TCP header begins, from the IP header on
  *
- * Context: BH off, rcu_read_lock()
+ * Context: any, rcu_read_lock()
  * Return: as synq_early4()
  */
 const struct synq_class *synq_early6(struct synq_net *sn,

@@ -25,7 +25,7 @@
  * out as much later, and not lost: what counts is when it is due.
  *
  * Softirq, or process context with BH off, under rcu_read_lock(): nobody else is at the
- * places of this CPU meanwhile.
+ * places of this CPU meanwhile.  With BH on nothing is noted or believed.
  */
 #include <linux/build_bug.h>
 #include <linux/math64.h>
@@ -43,7 +43,7 @@ DEFINE_PER_CPU(struct synq_target[SYNQ_TARGETS], synq_targets);
  * @port: of the listener, of @conf
  * @now_ns: monotonic clock
  *
- * Context: BH off, rcu_read_lock()
+ * Context: any, rcu_read_lock()
  */
 void synq_target_note(const struct synq_conf *conf,
 		      const struct synq_segment *seg, struct synq_port *port,
@@ -52,6 +52,8 @@ void synq_target_note(const struct synq_conf *conf,
 	const struct synq_client *client = &seg->client;
 	const void *daddr = client->daddr;
 
+	if (!synq_target_is_ours())
+		return;
 	*synq_target_place(client->is_v6, daddr, client->dport) =
 		(struct synq_target){
 			.serial = conf->serial,

@@ -7,6 +7,7 @@
 
 #include <linux/jiffies.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/string.h>
 #include "segment.h"
 
@@ -51,6 +52,15 @@ void synq_target_note(const struct synq_conf *conf,
 		      u64 now_ns);
 
 /* Here, since each SYN of a flood asks: */
+
+/*
+ * Is nobody else at the places of this CPU?  A hook behind NFQUEUE is called in process
+ * context with BH on, and a softirq may come in between.
+ */
+static __always_inline bool synq_target_is_ours(void)
+{
+	return softirq_count();
+}
 
 /* Each half of an address; of IPv4 the second one is 0. */
 static __always_inline u64 synq_target_half(bool is_v6, const void *daddr,

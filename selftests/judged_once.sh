@@ -16,7 +16,7 @@ need nft tc
 plan 22
 
 # No list begins at the same place of each flood.
-FLOODED=(8081 8082 8083 8084) WARM=60 EACH=60
+FLOODED=(8081 8082 8083 8084) WARM=60 EACH=120
 OTHER=8090
 SYSCTL=net/ipv4/tcp_syncookies
 

@@ -12,7 +12,7 @@
 need tc
 plan 4
 
-BACKLOG=64 FIRST=40 MORE=40
+BACKLOG=64 FIRST=34 MORE=46
 
 # The final ACK comes so long after the SYN, and in time for TCP.
 cli tc qdisc add dev veth0 root netem delay 700ms || die "no netem"
