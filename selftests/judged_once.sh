@@ -47,13 +47,15 @@ judged_are() {
 	[ $(($(seen "${FLOODED[@]}") - managed)) = "$1" ]
 }
 
-# flood PORT...: netem lets nothing out until 300 ms after the first, and then all
+# flood PORT...: netem lets nothing out until 300 ms after the first, and then all: not
+# so many that veth has no place for them (256)
 flood() {
 	local port
 	for port; do
 		"$PEER" segment -N "$CLI" -n $EACH -p $((next += EACH)) \
 			-s 10.200.1.1 -S $EACH $V4 "$port" >/dev/null
 		sent=$((sent + EACH))
+		must_come 30 arrived_are $sent
 	done
 }
 
@@ -114,11 +116,12 @@ for port in "${FLOODED[@]}" "${FLOODED[@]}"; do
 	sent=$((sent + WARM))
 done
 must_come 30 arrived_are $sent
+# A shorter pause could be a machine's that stands still.
+sleep 1.1
 cli tc qdisc add dev veth0 root netem slot 300ms 300ms || die "no netem"
 for round in 1 2; do
 	must_come 120 none_open
 	flood "${FLOODED[@]}"
-	must_come 30 arrived_are $sent
 	check "in lists, round $round: cookies come on at each listener" \
 		wait_for 10 come_on
 	wait_for 5 judged_are $sent
