@@ -255,8 +255,8 @@ before=$(mib TcpExt.SyncookiesRecv)
 grep " $OTHER " "$TMP/expected" | tail -n 9 >"$TMP/list"
 each placed connection <"$TMP/list" >"$TMP/placed"
 same "by cookies: placed likewise" "$TMP/placed" "$TMP/list"
-is "by cookies: they did" $(($(mib TcpExt.SyncookiesRecv) - before)) \
-	"$(wc -l <"$TMP/list")"
+# An ACK and the segment behind it may both prove the same cookie.
+within "by cookies: they did" $(($(mib TcpExt.SyncookiesRecv) - before)) 9 18
 
 # --- tcp_syncookies=2: who has full state all the same ---
 set_sysctl "$SRV" net.ipv4.tcp_syncookies 2
