@@ -13,8 +13,10 @@
  *
  * The tag is taken off before a request is promoted, since the child inherits
  * the field as its socket cookie; one of before another configuration, or of the
- * listener that the request has migrated from, too.  If the socket is no longer
- * managed nobody does that: so there are no two tags alike.
+ * listener that the request has migrated from, too, but not that of the accept queue
+ * (tag.c): there another CPU has put it meanwhile, and nobody would know its place any
+ * more.  If the socket is no longer managed nobody takes it off: so there are no two
+ * tags alike.
  *
  * Called in softirq or process context, under rcu_read_lock().
  */
@@ -38,7 +40,7 @@ static u32 seconds(void)
 void synq_withheld_init(struct synq_withheld *withheld)
 {
 	spin_lock_init(&withheld->lock);
-	withheld->id = synq_tag_new_id();
+	withheld->id = synq_tag_new_id(SYNQ_TAG_WITHHELD);
 	withheld->now = seconds();
 }
 
@@ -93,7 +95,7 @@ void synq_withheld_clear(struct synq_withheld *withheld,
 	for (second = 0; second < SYNQ_WITHHELD_SECONDS; second++)
 		expire(withheld, port, second);
 	/* Tags of before are nobody's. */
-	WRITE_ONCE(withheld->id, synq_tag_new_id());
+	WRITE_ONCE(withheld->id, synq_tag_new_id(SYNQ_TAG_WITHHELD));
 	spin_unlock_bh(&withheld->lock);
 }
 
@@ -112,22 +114,21 @@ void synq_withheld_clear(struct synq_withheld *withheld,
 bool synq_withheld_add(struct synq_withheld *withheld, struct synq_port *port,
 		       u8 slot, struct request_sock *req)
 {
-	atomic64_t *word = &inet_rsk(req)->ir_cookie;
 	bool counted = false;
 	u16 *pending;
 	u64 tag;
 
 	spin_lock_bh(&withheld->lock);
 	advance(withheld, port);
-	if (synq_tag_is(atomic64_read(word), withheld->id))
-		goto out;
 	pending = &withheld->pending[withheld->now % SYNQ_WITHHELD_SECONDS][slot];
 	if (*pending == U16_MAX)
 		goto out;
 	tag = synq_tag(withheld->id,
-		       withheld->serial++ * SYNQ_WITHHELD_SECONDS +
+		       withheld->serial * SYNQ_WITHHELD_SECONDS +
 		       withheld->now % SYNQ_WITHHELD_SECONDS);
-	atomic64_set(word, tag);
+	if (!synq_tag_wait(&inet_rsk(req)->ir_cookie, tag))
+		goto out;
+	withheld->serial++;
 	(*pending)++;
 	WRITE_ONCE(withheld->total, withheld->total + 1);
 	synq_count(port, slot, SYNQ_COUNT_WITHHELD);
@@ -149,12 +150,8 @@ out:
 u64 synq_withheld_claim(const struct synq_withheld *withheld,
 			struct request_sock *req)
 {
-	atomic64_t *word = &inet_rsk(req)->ir_cookie;
-	u64 tag = atomic64_read(word);
+	u64 tag = synq_tag_go(&inet_rsk(req)->ir_cookie);
 
-	/* Another CPU may promote the same request. */
-	if (!synq_tag_is_any(tag) || atomic64_cmpxchg(word, tag, 0) != tag)
-		return 0;
 	/* Pairs with WRITE_ONCE() in synq_withheld_clear(); no order needed. */
 	return synq_tag_is(tag, READ_ONCE(withheld->id)) ? tag : 0;
 }

@@ -35,6 +35,17 @@ static inline bool atomic64_try_cmpxchg(atomic64_t *v, s64 *old, s64 value)
 					   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
+struct atomic {
+	int counter;
+};
+
+#define atomic_t	struct atomic
+
+static inline int atomic_inc_return(atomic_t *v)
+{
+	return __atomic_add_fetch(&v->counter, 1, __ATOMIC_SEQ_CST);
+}
+
 #define atomic64_try_cmpxchg_relaxed	atomic64_try_cmpxchg
 
 #endif /* _SYNQ_TEST_LINUX_ATOMIC_H */
