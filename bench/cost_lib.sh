@@ -56,7 +56,7 @@ measure() {
 	local before after ns refused sent=$((TIMES * N))
 	# What a first SYN has to make is not the cost of another.
 	[ "$5" != 0 ] ||
-		cli syn_trace "$FROM" "$4" 0 200 "$7" "$TO" "$PORT" >/dev/null
+		cli syn_trace "$FROM" "$4" 0 1000 "$7" "$TO" "$PORT" >/dev/null
 	before=$(refused_by "$3")
 	ns=$(cli syn_trace "$FROM" "$4" "$5" "$N" "$7" "$TO" "$PORT" $TIMES) ||
 		die "cannot send"

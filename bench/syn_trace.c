@@ -8,15 +8,18 @@
  * order and again and again if they are fewer, or without WARM from as many others; each
  * with DATA bytes behind its header, another port and an id in its IP header: one that
  * the kernel has to make takes it 170 to 380 instructions, more of them the more sources
- * there are.  Prints the ns that the NUMBER took: where the clock counts instructions,
- * instructions.  With TIMES, so often from the same sources, and the median of that: what
- * the system does once in a while (millions of instructions at a time) would be in one
- * trace and not in another.
+ * there are.  With TIMES, so often from the same sources.
+ *
+ * Prints the ns that NUMBER took: where the clock counts instructions, instructions.
+ * Of each thousand, and the mean of the middle half of these: what the system does once
+ * in a while (millions of instructions at a time) would be in one trace and not in
+ * another, and a thousand see one tick of the clock, or two.
  */
 #define _GNU_SOURCE
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <netinet/tcp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -24,6 +27,7 @@
 
 #define DATA_MAX	1400
 #define TIMES_MAX	15
+#define STRETCH		1000
 #define VARIES6		2	/* where in an address the bits are that vary */
 
 static const uint8_t mss[4] = { 2, 4, 1460 >> 8, 1460 & 0xff };
@@ -134,8 +138,8 @@ static int compare(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-	uint32_t from, step, warm, number, first, data, i, n, times, done;
-	int64_t took[TIMES_MAX];
+	uint32_t from, step, warm, number, first, data, i, n, times, done, all;
+	int64_t *took, begun, sum = 0;
 	int fd;
 
 	if (argc < 8 || argc > 9) {
@@ -150,6 +154,8 @@ int main(int argc, char **argv)
 	step = atoi(argv[2]);
 	warm = atoi(argv[3]);
 	number = atoi(argv[4]);
+	if (!number || number % STRETCH)
+		die("a NUMBER of thousands");
 	data = atoi(argv[5]);
 	if (data > DATA_MAX || data & 1)
 		die("an odd number of bytes, or too many");
@@ -160,18 +166,25 @@ int main(int argc, char **argv)
 	for (n = 0; n < warm; n++)
 		send_syn(fd, from + n * step, n);
 	first = warm > number ? warm - number : 0;
-	for (done = 0; done < times; done++) {
-		const int64_t begun = now_ns();
-
-		for (i = 0; i < number; i++) {
-			uint32_t source = warm && warm < number ? i % warm :
-								  first + i;
+	all = times * (number / STRETCH);
+	took = calloc(all, sizeof(*took));
+	if (!took)
+		die("out of memory");
+	for (done = 0; done < all; done++) {
+		begun = now_ns();
+		for (i = 0; i < STRETCH; i++) {
+			uint32_t k = (done * STRETCH + i) % number;
+			uint32_t source = warm && warm < number ? k % warm :
+								  first + k;
 
 			send_syn(fd, from + source * step, n++);
 		}
 		took[done] = now_ns() - begun;
 	}
-	qsort(took, times, sizeof(*took), compare);
-	printf("%" PRId64 "\n", took[times / 2]);
+	qsort(took, all, sizeof(*took), compare);
+	for (done = all / 4; done < all - all / 4; done++)
+		sum += took[done];
+	printf("%" PRId64 "\n", sum * (number / STRETCH) / (all - 2 * (all / 4)));
+	free(took);
 	return 0;
 }

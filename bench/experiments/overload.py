@@ -119,8 +119,12 @@ def claims(view):
         yield at_most("preferred p99", synq.request_ms(.99), cell.service_ms
                       + second.request_ms(.99), "ms")
     if stock:
-        yield at_least("whole goodput, against 98 % of stock's",
-                       synq.goodput(), .98 * stock.goodput(), "/s")
+        # A queue that lasts for less than a handshake cannot be kept filled by those
+        # who are let in: how many others will leave slots is not known so early.
+        short = cell.rtt_ms / 1e3 * view.capacity > 2 * cell.backlog
+        part = .9 if short else .98
+        yield at_least(f"whole goodput, against {part * 100:.0f} % of stock's",
+                       synq.goodput(), part * stock.goodput(), "/s")
     # With long queues stock's goodput is no measure.
     if cell.deadline_s < 5:
         yield at_least("useful goodput, of C", synq.goodput()
