@@ -210,9 +210,9 @@ class Outcome:
         """request, connect or first times of a group, us."""
         return [t for r in self.runs for t in getattr(r.group[group], what)]
 
-    def request_ms(self, q, group="preferred"):
-        """A quantile of the whole request's time."""
-        return quantile(self.times(group), q) / 1e3
+    def request_interval(self, q, group="preferred"):
+        """A quantile of the whole request's time, us."""
+        return quantile_interval(self.times(group), q)
 
     def goodput_interval(self, group=None):
         """Completions in time per second inside the loaded window."""

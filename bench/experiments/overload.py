@@ -116,8 +116,10 @@ def claims(view):
         yield at_least("preferred served", synq.served("preferred"), .999, "%")
     second = view.get("second-listener")
     if second:
-        yield at_most("preferred p99", synq.request_ms(.99), cell.service_ms
-                      + second.request_ms(.99), "ms")
+        # Of a thousand it is the tenth longest, of either.
+        p99, theirs = (o.request_interval(.99) for o in (synq, second))
+        yield at_most("preferred p99, within a service time of the second listener's",
+                      p99.low / 1e3, cell.service_ms + theirs.high / 1e3, "ms")
     if stock:
         # A queue that lasts for less than a handshake cannot be kept filled by those
         # who are let in: how many others will leave slots is not known so early.
