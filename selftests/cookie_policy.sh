@@ -42,7 +42,7 @@ clients() {
 	before=$(mib TcpExt.SyncookiesRecv)
 	client "$TMP/c" -n "$2" -c "$2" -s "$1" -w 5000 $V4 $PORT
 	must_come 20 has "$TMP/c" ^done
-	got="$(field "$TMP/c" answered) $(($(mib TcpExt.SyncookiesRecv) - before))"
+	got="$(field "$TMP/c" answered) $(by_cookie "$before" "$2")"
 }
 
 # --- a lost ACK ---
@@ -203,7 +203,7 @@ chosen() {
 	before=$(mib TcpExt.SyncookiesRecv)
 	client "$TMP/c" -n 5 -s "$1" -A -w 5000 $V4 $PORT
 	must_come 20 has "$TMP/example" ^client $((from + 5))
-	got=$(($(mib TcpExt.SyncookiesRecv) - before))
+	got=$(by_cookie "$before" 5)
 }
 
 conf "" "" "app-cookies on"

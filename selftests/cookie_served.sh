@@ -82,8 +82,7 @@ served() {
 	is "IPv$1: all are served" "$(field "$TMP/c" answered)" $N
 	cookies=$(($(counter bulk excess_cookie) - cookies))
 	within "IPv$1: all but one or two by cookies" $cookies $((N - 3)) $N
-	is "IPv$1: each is believed" \
-		$(($(mib TcpExt.SyncookiesRecv) - before)) $cookies
+	is "IPv$1: each is believed" "$(by_cookie "$before" $cookies)" $cookies
 	is "IPv$1: none is not" \
 		$(($(mib TcpExt.SyncookiesFailed) - failed)) 0
 }

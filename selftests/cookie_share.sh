@@ -57,7 +57,7 @@ connect() {
 	before=$(mib TcpExt.SyncookiesRecv)
 	client "$TMP/c" -n "$N" -s "$1" -w 3000 -p 3000 -K "$TMP/leave" "${2-$V4}" $PORT
 	wait_for 30 has "$TMP/c" ^answered "$N" || note "not all of $N"
-	cookies=$(($(mib TcpExt.SyncookiesRecv) - before))
+	cookies=$(by_cookie "$before" "$N")
 	had=$(options "$1")
 	touch "$TMP/leave"
 	must_come 10 has "$TMP/c" ^done

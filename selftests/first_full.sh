@@ -59,8 +59,7 @@ within "hardly an ACK finds the queue full" "$over" 0 10
 within "the server is not idle: ms for 120" "$took" 2000 9000
 within "and who does is withheld" "$(counter gold withheld)" 0 10
 stop "$held" "$LAST"
-is "seen is admitted and refused" "$(counter gold seen)" \
-	$(($(counter gold admitted) + $(counter gold queue_refused)))
+adds_up "the first class" gold
 
 # --- final ACKs that find a full queue ---
 # HELD wait in the queue, and as many more are under way, for half of whom there is

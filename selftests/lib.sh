@@ -361,6 +361,13 @@ mib() {
 	done
 }
 
+# by_cookie BEFORE N: of N connections, since SyncookiesRecv was BEFORE.  The last ACK and
+# the segment behind it may both prove one.
+by_cookie() {
+	local n=$(($(mib TcpExt.SyncookiesRecv) - $1))
+	echo $((n < $2 ? n : $2))
+}
+
 # mib_value NAME NAMES VALUES: as many words are before it as before its name
 mib_value() {
 	local names values
