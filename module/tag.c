@@ -8,12 +8,11 @@
  * when the request arrives there: a diag dump or a BPF program asked.
  *
  * From the top: the bits 1 and 0, 30 bits of id, the last of them its kind, and 32 bits
- * of the writer's own.
- * Real cookies count up from small numbers, so that bit 63 is clear, or down
- * from 2^64 in nested context, so that bit 62 is set; neither looks like a tag
- * before 2^62 of them were given.  The whole id is compared, so that a tag of
- * another writer (a request that migration cloned), or of an older generation,
- * is no tag.  It holds no pointer: a diag dump may print it, harmlessly.
+ * of the writer's own.  Real cookies count up from small numbers, so that bit 63 is
+ * clear, or down from 2^64 in nested context, so that bit 62 is set; neither looks like
+ * a tag before 2^62 of them were given.  The whole id is compared, so that a tag of
+ * another writer (a request that migration cloned), or of an older generation, is no
+ * tag.  It holds no pointer: a diag dump may print it, harmlessly.
  *
  * An id of each kind is taken for each listener and each generation of its
  * configuration, and comes again after 2^29 others.  To be mistaken, a request would
@@ -61,12 +60,12 @@ u32 synq_tag_new_id(enum synq_tag_kind kind)
  */
 bool synq_tag_wait(atomic64_t *word, u64 tag)
 {
-	u64 before = atomic64_read(word);
+	s64 before = atomic64_read(word);
 
-	if (before >> 32 == tag >> 32 ||
+	if ((u64)before >> 32 == tag >> 32 ||
 	    synq_tag_is_of(before, SYNQ_TAG_QUEUED))
 		return false;
-	return atomic64_try_cmpxchg(word, (s64 *)&before, tag);
+	return atomic64_try_cmpxchg(word, &before, tag);
 }
 
 /**
@@ -78,10 +77,10 @@ bool synq_tag_wait(atomic64_t *word, u64 tag)
  */
 u64 synq_tag_go(atomic64_t *word)
 {
-	u64 tag = atomic64_read(word), before = tag;
+	s64 tag = atomic64_read(word);
 
 	if (!synq_tag_is_of(tag, SYNQ_TAG_WITHHELD) ||
-	    !atomic64_try_cmpxchg(word, (s64 *)&before, 0))
+	    !atomic64_try_cmpxchg(word, &tag, 0))
 		return 0;
 	return tag;
 }
