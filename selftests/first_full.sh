@@ -13,7 +13,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need tc
-plan 12
+plan 13
 
 SERVICE=25 RATE=120	# ms, connections in a second: three times too many
 BACKLOG=16
@@ -60,6 +60,9 @@ within "the server is not idle: ms for 120" "$took" 2000 9000
 within "and who does is withheld" "$(counter gold withheld)" 0 10
 stop "$held" "$LAST"
 adds_up "the first class" gold
+# By a cookie, where a stall fills the SYN queue.
+within "hardly any is answered otherwise" $(($(counter gold seen) -
+	$(counter gold admitted) - $(counter gold queue_refused))) 0 40
 
 # --- final ACKs that find a full queue ---
 # HELD wait in the queue, and as many more are under way, for half of whom there is
