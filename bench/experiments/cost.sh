@@ -7,7 +7,8 @@
 # ways.  X of a way is what a SYN of the trace takes, less what it takes when it is
 # dropped at netdev ingress: sending and receiving it is not counted, answering it is,
 # up to the client's netdev ingress.  The guest is an emulated CPU whose clock counts
-# instructions: exact, the same in every run.
+# instructions: exact, with what its kernel does meanwhile, which is not the same
+# in every run (README.md).
 #
 # null-hook is a netfilter hook where synq's is, that drops without a look.  synq's
 # class has 100,000 prefixes, of which a SYN matches one; nft and hashlimit have
