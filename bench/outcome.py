@@ -243,7 +243,8 @@ class Outcome:
     def disturbed(self):
         """Connections refused or withheld by synq."""
         return sum(self.of_classes(key) for key in (
-            "excess_dropped", "queue_refused", "wait_refused", "withheld"))
+            "excess_dropped", "queue_refused", "wait_refused", "withheld",
+            "cookie_refused"))
 
     def moved(self):
         """Connections that synq has moved in the queue."""
@@ -255,8 +256,13 @@ class Outcome:
             max(1, self.of_classes("promoted", classes))
 
     def withheld(self, *classes):
-        """Connections withheld, of those let in."""
-        return self.part_of_promoted("withheld", *classes)
+        """Connections withheld, of those let in.
+
+        Those of SYN cookies have no request to be withheld: each of their ACKs that
+        finds no slot counts.
+        """
+        return self.part_of_promoted("withheld", *classes) + \
+            self.part_of_promoted("cookie_refused", *classes)
 
     def expired(self, *classes):
         """Connections withheld until they expired, of those let in."""
@@ -387,7 +393,7 @@ def figures_of(o):
             quantile_interval(o.times(g, "first"), .99), "us"
     for name in sorted({row["class"] for r in o.runs if r.stats
                         for row in r.stats["stats"]}):
-        for key in ("withheld", "withheld_expired"):
+        for key in ("withheld", "withheld_expired", "cookie_refused"):
             yield name, {}, f"{key}_fraction", o.part_of_promoted(key, name), "1"
 
 
