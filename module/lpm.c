@@ -138,14 +138,19 @@ static __always_inline u64 head(u64 hi, u8 level)
 
 /*
  * Where an index has the way for the first bits of an address, or in one after that.
- * The hash is multiply-shift (Dietzfelbinger et al., Journal of Algorithms 25(1), 1997):
- * the topmost bits, so that each bit of the address counts and neighbours are far from
- * each other.  Who does not know the key cannot choose prefixes that collide.
+ * The hash is multiply-shift (Dietzfelbinger et al., Journal of Algorithms 25(1), 1997),
+ * twice: what one multiplication makes of neighbours may be a few heaps, a thousand
+ * places long (Patrascu and Thorup, On the k-independence required by linear probing,
+ * ICALP 2010), so its upper half is folded into the lower, and multiplied again.  Who
+ * does not know the key cannot choose prefixes that collide.
  */
 static __always_inline u32 first_place(const struct synq_lpm_index *index,
 				       u64 bits)
 {
-	return bits * index->key >> index->shift;
+	u64 hash = bits * index->key;
+
+	hash ^= hash >> 32;
+	return hash * index->key >> index->shift;
 }
 
 static __always_inline u32 next_place(const struct synq_lpm_index *index,
@@ -474,7 +479,7 @@ static noinline u16 search(const struct synq_lpm *lpm, struct address addr,
 	return value;
 }
 
-/* Where most are found: a leaf, in the first place.  Twice, of 32 bits and of 128. */
+/* Where most are found: a leaf, before any way that is none.  Twice, of 32 bits and of 128. */
 static __always_inline u16 lookup(const struct synq_lpm *lpm,
 				  struct address addr, u8 *len)
 {
@@ -482,20 +487,23 @@ static __always_inline u16 lookup(const struct synq_lpm *lpm,
 	const struct synq_lpm_index *index = READ_ONCE(lpm->index);
 	const struct synq_lpm_node *node;
 	const struct synq_lpm_way *way;
+	u32 place;
 	u64 bits;
 
 	if (!index)
 		return search(lpm, addr, len);
 	bits = head(addr.hi, index->level);
-	way = &index->way[first_place(index, bits)];
-	if (!way->is_leaf)
-		return search(lpm, addr, len);
-	node = at(lpm, way->node);
-	if (head(word_at(node->key), index->level) != bits)
-		return search(lpm, addr, len);
-	if (len)
-		*len = node->len;
-	return node->value;
+	place = first_place(index, bits);
+	for (way = &index->way[place]; way->is_leaf; way = &index->way[place]) {
+		node = at(lpm, way->node);
+		if (head(word_at(node->key), index->level) == bits) {
+			if (len)
+				*len = node->len;
+			return node->value;
+		}
+		place = next_place(index, place);
+	}
+	return search(lpm, addr, len);
 }
 
 /**

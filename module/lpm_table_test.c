@@ -3,7 +3,9 @@
  * Unit tests of lpm.c with tables of the size and the mix of lengths of the
  * Internet's, in user space.  Run by "make -C module/test check".
  */
+#include <linux/minmax.h>
 #include <linux/types.h>
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "lpm.h"
@@ -127,6 +129,54 @@ static bool check_indexed(struct synq_lpm *lpm, const struct twin *twin)
 	return true;
 }
 
+/* Places in use one after the other: how many a prefix has around it, in the mean. */
+static u32 mean_run(const struct synq_lpm_index *index)
+{
+	u64 sum = 0, number = 0;
+	u32 run = 0, i;
+
+	for (i = 0; i <= index->mask + 1; i++) {
+		if (i <= index->mask && index->way[i].node) {
+			run++;
+			continue;
+		}
+		sum += (u64)run * run;
+		number += run;
+		run = 0;
+	}
+	return sum / number;
+}
+
+/*
+ * One beside the other, or every so many: whatever the key, no heaps, which a lookup
+ * would have to go through.  At random it is 3 or 4.
+ */
+static bool neighbours(void)
+{
+	const u32 number = 50000;
+	u32 step, i, most = 0;
+
+	for (step = 1; step <= 256; step *= 16) {
+		struct synq_lpm lpm = make(32, 2 * number - 1);
+
+		for (i = 0; i < number; i++) {
+			u32 addr = htonl(((10 << 16) + i * step) << 8);
+			u8 key[16] = { 0 };
+
+			memcpy(key, &addr, sizeof(addr));
+			check(!synq_lpm_insert(&lpm, key, 24, 1, false));
+		}
+		for (i = 0; i < 50; i++) {
+			lpm.index = make_index(&lpm, 24, number);
+			most = max(most, mean_run(lpm.index));
+			drop_index(&lpm);
+		}
+		check(most < 8, "runs of %u, step %u", most, step);
+		drop(&lpm);
+	}
+	return true;
+}
+
 static bool run_table(u8 bits, u32 number)
 {
 	struct entry *entry = malloc(number * sizeof(*entry));
@@ -179,6 +229,7 @@ static bool test_table6(void)
 }
 
 static const struct tap_case cases[] = {
+	{ "neighbours do not meet in an index", neighbours },
 	{ "200000 prefixes of IPv4 agree with a list", test_table4 },
 	{ "200000 prefixes of IPv6 agree with a list", test_table6 },
 };

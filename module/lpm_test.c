@@ -458,7 +458,7 @@ static u32 longest_run(const struct synq_lpm_index *index)
 	return longest;
 }
 
-/* Prefixes that a known key of the hash, times these, brings to one place. */
+/* Prefixes that the hash brings to one place, if this is its key. */
 static bool test_collisions(void)
 {
 	const u64 known = 0x9e3779b97f4a7c15ULL;
@@ -472,6 +472,7 @@ static bool test_collisions(void)
 		inverse *= 2 - known * inverse;
 	for (i = 1; i <= number; i++) {
 		bits = inverse * i;
+		bits = inverse * (bits ^ bits >> 32);
 		for (j = 0; j < 8; j++)
 			key[j] = bits >> (56 - 8 * j);
 		check(!synq_lpm_insert(&lpm, key, 64, 1, false));
