@@ -8,6 +8,7 @@
 # Comes after lib.sh; who uses it sets N, and for IPv6 the other three.
 
 KIND=cost FROM=10.0.0.0 TO=$V4
+VIA=(veth0 02:00:00:00:00:01)	# the server's
 TIMES=1		# that a trace is sent
 
 # indexed NUMBER: so many matches are found by an index
@@ -56,9 +57,9 @@ measure() {
 	local before after ns refused sent=$((TIMES * N))
 	# What a first SYN has to make is not the cost of another.
 	[ "$5" != 0 ] ||
-		cli syn_trace "$FROM" "$4" 0 1000 "$7" "$TO" "$PORT" >/dev/null
+		cli syn_trace "${VIA[@]}" "$FROM" "$4" 0 1000 "$7" "$TO" "$PORT" >/dev/null
 	before=$(refused_by "$3")
-	ns=$(cli syn_trace "$FROM" "$4" "$5" "$N" "$7" "$TO" "$PORT" $TIMES) ||
+	ns=$(cli syn_trace "${VIA[@]}" "$FROM" "$4" "$5" "$N" "$7" "$TO" "$PORT" $TIMES) ||
 		die "cannot send"
 	after=$(refused_by "$3")
 	echo "$KIND $1 $2 $5 $6 $7 $N $ns"

@@ -3,7 +3,7 @@
 #
 # Cost: what it costs to refuse a SYN, in instructions.
 #
-# Set-up.  The same trace of SYNs, through a raw socket and a veth, refused in many
+# Set-up.  The same trace of SYNs, through a packet socket and a veth, refused in many
 # ways.  X of a way is what a SYN of the trace takes, less what it takes when it is
 # dropped at netdev ingress: sending and receiving it is not counted, answering it is,
 # up to the client's netdev ingress.  The guest is an emulated CPU whose clock counts
