@@ -89,7 +89,10 @@ served() {
 served 4
 served 6
 adds_up "served"
-check "all are promoted and placed" wait_for 30 counter_is bulk placed $((2 * N))
+wait_for 30 counter_is bulk placed $((2 * N)) ||
+	note "promoted, placed, accepted:" \
+		"$(for c in promoted placed accepted; do counter bulk $c; done | xargs)"
+is "all are promoted and placed" "$(counter bulk placed)" $((2 * N))
 sq why 10.3.0.3 >"$TMP/why"
 check "why: knows of it" has "$TMP/why" 'excess-cookie: over rate 1/second$'
 sq why -j 10.3.0.3 >"$TMP/why"
