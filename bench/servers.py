@@ -123,8 +123,8 @@ class AcceptLoop(Server):
 
     def prepare(self):
         s = self.service
-        # Its service time is to include what happens to it, as it would on a machine
-        # of its own: no generator delays it, hence the priority, above theirs.
+        # The generators are other machines in truth, which would not hold it up: hence
+        # a priority above theirs.
         words = ["chrt", "-f", "2", "accept_server", "port", PORT, "backlog", s.backlog,
                  "workers", s.workers, "time", s.ms]
         words += ["second", SECOND_PORT] if s.second else []
