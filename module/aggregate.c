@@ -36,6 +36,7 @@ static_assert(SYNQ_BURST_MAX <= SYNQ_SOURCE_BURST_MAX);
 
 #define SOURCES_MIN	SYNQ_SOURCE_WAYS
 #define SOURCES_MAX	1048576U
+#define MAPPED		12	/* where in a mapped address the IPv4 one is */
 
 static unsigned int sources = 65536;
 module_param(sources, uint, 0444);
@@ -60,18 +61,28 @@ static u64 mask_of(unsigned int bits)
 	return bits ? ~0ULL << (64 - bits) : 0;
 }
 
+static void set_masks(struct synq_aggregates *aggregates, const u8 len[2])
+{
+	__be64 high = cpu_to_be64(mask_of(min_t(u8, len[1], 64)));
+	__be64 low = cpu_to_be64(mask_of(len[1] > 64 ? len[1] - 64 : 0));
+
+	aggregates->mask4 = cpu_to_be32(mask_of(len[0]) >> 32);
+	aggregates->mask6[0] = (__force u64)high;
+	aggregates->mask6[1] = (__force u64)low;
+}
+
 static void set_key(struct synq_aggregates *aggregates)
 {
 	static const u64 constant[4] = {
 		SIPHASH_CONST_0, SIPHASH_CONST_1,
 		SIPHASH_CONST_2, SIPHASH_CONST_3,
 	};
+	u64 key[2];
 	unsigned int i;
 
-	get_random_bytes(&aggregates->key, sizeof(aggregates->key));
+	get_random_bytes(key, sizeof(key));
 	for (i = 0; i < ARRAY_SIZE(constant); i++)
-		aggregates->start[i] = constant[i] ^
-				       aggregates->key.key[i % 2];
+		aggregates->start[i] = constant[i] ^ key[i % 2];
 }
 
 static struct synq_aggregates *aggregates_alloc(const struct synq_class *class)
@@ -93,8 +104,7 @@ static struct synq_aggregates *aggregates_alloc(const struct synq_class *class)
 		return NULL;
 	}
 	set_key(aggregates);
-	memcpy(aggregates->len, class->source_len, sizeof(aggregates->len));
-	aggregates->mask4 = cpu_to_be32(mask_of(class->source_len[0]) >> 32);
+	set_masks(aggregates, class->source_len);
 	refcount_set(&aggregates->refs, 1);
 	return aggregates;
 }
@@ -156,23 +166,13 @@ static bool is_mapped(const void *addr)
 	return !word[0] && be64_to_cpu(word[1]) >> 32 == 0xffff;
 }
 
-static u64 hash_of(const struct synq_aggregates *aggregates, const u64 addr[2],
-		   bool is_v4)
+static u64 hash_of(const struct synq_aggregates *aggregates, const u64 addr[2])
 {
 	u32 v4 = be64_to_cpu((__force __be64)addr[1]);
 
-	return is_v4 ? synq_aggregate_hash4(aggregates, cpu_to_be32(v4)) :
-		       siphash_2u64(addr[0], addr[1], &aggregates->key);
-}
-
-/* Clears all behind the first @len bits. */
-static void cut(u64 addr[2], unsigned int len)
-{
-	__be64 high = cpu_to_be64(mask_of(min(len, 64U)));
-	__be64 low = cpu_to_be64(mask_of(len > 64 ? len - 64 : 0));
-
-	addr[0] &= (__force u64)high;
-	addr[1] &= (__force u64)low;
+	return is_mapped(addr) ?
+	       synq_aggregate_hash4(aggregates, cpu_to_be32(v4)) :
+	       synq_aggregate_hash6(aggregates, addr);
 }
 
 /**
@@ -187,19 +187,20 @@ static void cut(u64 addr[2], unsigned int len)
 void synq_aggregate_of(const struct synq_aggregates *aggregates, bool is_v6,
 		       const void *addr, struct synq_source *source)
 {
-	bool is_v4 = !is_v6 || is_mapped(addr);
 	__be32 v4;
 
-	if (is_v6) {
-		memcpy(source->addr, addr, sizeof(source->addr));
-	} else {
-		memcpy(&v4, addr, sizeof(v4));
+	if (!is_v6 || is_mapped(addr)) {
+		memcpy(&v4, addr + (is_v6 ? MAPPED : 0), sizeof(v4));
+		v4 &= aggregates->mask4;
 		source->addr[0] = 0;
 		source->addr[1] = (__force u64)
 			cpu_to_be64(0xffffULL << 32 | be32_to_cpu(v4));
+	} else {
+		memcpy(source->addr, addr, sizeof(source->addr));
+		source->addr[0] &= aggregates->mask6[0];
+		source->addr[1] &= aggregates->mask6[1];
 	}
-	cut(source->addr, is_v4 ? 96 + aggregates->len[0] : aggregates->len[1]);
-	source->hash = hash_of(aggregates, source->addr, is_v4);
+	source->hash = hash_of(aggregates, source->addr);
 }
 
 /**
@@ -221,8 +222,7 @@ bool synq_aggregate_get(const struct synq_aggregates *aggregates,
 
 	if (!synq_source_state(&aggregates->table, rate, index, now_ns, state))
 		return false;
-	source->hash = hash_of(aggregates, source->addr,
-			       is_mapped(source->addr));
+	source->hash = hash_of(aggregates, source->addr);
 	return synq_source_is_at(&aggregates->table, index, source->hash);
 }
 

@@ -5,8 +5,10 @@
 #ifndef _SYNQ_AGGREGATE_H
 #define _SYNQ_AGGREGATE_H
 
+#include <linux/kernel.h>
 #include <linux/refcount.h>
 #include <linux/siphash.h>
+#include <linux/string.h>
 #include <linux/types.h>
 #include "source.h"
 #include "synq.h"
@@ -15,19 +17,18 @@ struct synq_conf;
 
 /**
  * struct synq_aggregates - the buckets of the sources of one class
- * @key: nobody outside can choose a set of @table
- * @start: SipHash's state with @key, before any data
+ * @start: SipHash's state before any data; its key is random, so that nobody outside
+ *	can choose a set of @table
  * @table: the buckets
- * @len: bits of an IPv4 and of an IPv6 address that make a source
- * @mask4: the same bits of an IPv4 address, set
+ * @mask4: the bits of an IPv4 address that make a source
+ * @mask6: the same of an IPv6 address, network order
  * @refs: one for each finished configuration whose class has it
  */
 struct synq_aggregates {
-	siphash_aligned_key_t key;
 	u64 start[4];
 	struct synq_source_table table;
-	u8 len[2];
 	__be32 mask4;
+	u64 mask6[2];
 	refcount_t refs;
 };
 
@@ -40,14 +41,35 @@ bool synq_aggregate_get(const struct synq_aggregates *aggregates,
 			u64 now_ns, struct synq_source_state *state);
 bool synq_aggregate_is_v4(const struct synq_source *source);
 
+/*
+ * SipHash-1-3, keyed; here, since each SYN of a flood asks.  It is made for tables
+ * whose keys others choose: what they can find out is which of their addresses have
+ * a bucket in common.  No word for the length: there are one or two, by the family.
+ */
+static __always_inline u64
+synq_aggregate_siphash(const struct synq_aggregates *aggregates,
+		       const u64 *word, unsigned int n)
+{
+	const u64 *start = aggregates->start;
+	u64 v0 = start[0], v1 = start[1], v2 = start[2], v3 = start[3];
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		v3 ^= word[i];
+		SIPHASH_PERMUTATION(v0, v1, v2, v3);
+		v0 ^= word[i];
+	}
+	v2 ^= 0xff;
+	SIPHASH_PERMUTATION(v0, v1, v2, v3);
+	SIPHASH_PERMUTATION(v0, v1, v2, v3);
+	SIPHASH_PERMUTATION(v0, v1, v2, v3);
+	return v0 ^ v1 ^ v2 ^ v3;
+}
+
 /**
  * synq_aggregate_hash4() - the hash of the source that an IPv4 address belongs to
  * @aggregates: of its class
  * @addr: the address
- *
- * SipHash-1-3 of the four bytes, keyed; here, since each SYN of a flood asks.  It is
- * made for tables whose keys others choose: what they can find out is which of their
- * addresses have a bucket in common.
  *
  * Context: any
  * Return: as in &struct synq_source
@@ -55,19 +77,29 @@ bool synq_aggregate_is_v4(const struct synq_source *source);
 static __always_inline u64
 synq_aggregate_hash4(const struct synq_aggregates *aggregates, __be32 addr)
 {
-	const u64 word = (u64)sizeof(addr) << 56 |
-			 (__force u32)(addr & aggregates->mask4);
-	const u64 *start = aggregates->start;
-	u64 v0 = start[0], v1 = start[1], v2 = start[2], v3 = start[3];
+	const u64 word = (__force u32)(addr & aggregates->mask4);
 
-	v3 ^= word;
-	SIPHASH_PERMUTATION(v0, v1, v2, v3);
-	v0 ^= word;
-	v2 ^= 0xff;
-	SIPHASH_PERMUTATION(v0, v1, v2, v3);
-	SIPHASH_PERMUTATION(v0, v1, v2, v3);
-	SIPHASH_PERMUTATION(v0, v1, v2, v3);
-	return v0 ^ v1 ^ v2 ^ v3;
+	return synq_aggregate_siphash(aggregates, &word, 1);
+}
+
+/**
+ * synq_aggregate_hash6() - the same of an IPv6 address that is not IPv4-mapped
+ * @aggregates: of its class
+ * @addr: 16 bytes
+ *
+ * Context: any
+ * Return: as in &struct synq_source; of a mapped address what no source has
+ */
+static __always_inline u64
+synq_aggregate_hash6(const struct synq_aggregates *aggregates,
+		     const void *addr)
+{
+	u64 word[2];
+
+	memcpy(word, addr, sizeof(word));
+	word[0] &= aggregates->mask6[0];
+	word[1] &= aggregates->mask6[1];
+	return synq_aggregate_siphash(aggregates, word, ARRAY_SIZE(word));
 }
 
 /**

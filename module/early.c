@@ -107,7 +107,7 @@ static noinline void set_span(struct synq_target *target,
 	synq_source_span(&class->source_tbf, target->until_ns, &target->span);
 }
 
-/* As far as can be seen without the clock; an IPv6 source always asks it. */
+/* As far as can be seen without the clock. */
 static __always_inline enum synq_source_answer
 ask_shortly(struct synq_net *sn, const struct synq_class *class,
 	    struct synq_target *target, const void *saddr, bool is_v6)
@@ -118,11 +118,12 @@ ask_shortly(struct synq_net *sn, const struct synq_class *class,
 	if (!aggregates) {
 		if (target->empty & BIT(class->slot))
 			return SYNQ_SOURCE_CLASS_EXCEEDS;
-	} else if (!is_v6) {
+	} else {
 		if (unlikely(target->slot != class->slot))
 			set_span(target, class);
-		hash = synq_aggregate_hash4(aggregates,
-					    *(const __be32 *)saddr);
+		hash = is_v6 ? synq_aggregate_hash6(aggregates, saddr) :
+			       synq_aggregate_hash4(aggregates,
+						    *(const __be32 *)saddr);
 		if (synq_source_exceeds(&aggregates->table, hash,
 					&target->span))
 			return SYNQ_SOURCE_EXCEEDS;

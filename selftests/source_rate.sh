@@ -15,7 +15,7 @@
 # or a full table meant "no limit" or "no entrance".
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 78
+plan 81
 
 # conf BULK [SET]: options of the class, and a further line
 conf() {
@@ -140,6 +140,13 @@ is "and is one source" "$(remembered 'fd00:f:0:1')" 1
 send fd00:f:0:200::1 10
 is "and the next has its own" "$(source_has fd00:f:0:200:: conformed)" 10
 is "both are /56" "$(source_has fd00:f:0:200:: length)" 56
+fresh "source-rate 1/second source-burst 20 source-len 24,112"
+send fd00:f::2:1 50
+send fd00:f::2:ffff 50
+within "a /112 has one" "$(source_has fd00:f::2:0 conformed)" 20 25
+is "and is one source" "$(remembered 'fd00:f::2:')" 1
+send fd00:f::3:1 10
+is "and the next has its own" "$(source_has fd00:f::3:0 conformed)" 10
 fresh "source-rate 1/second source-burst 1"
 send 10.200.6.1 100 -S 100
 is "by default an address is a source" "$(counter bulk admitted)" 100
