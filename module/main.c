@@ -13,12 +13,12 @@
 #include <net/netns/generic.h>
 #include "conf.h"
 #include "draft.h"
+#include "hooks.h"
 #include "index.h"
 #include "listener.h"
 #include "netlink.h"
 #include "refusal.h"
 #include "sockopt.h"
-#include "syn_hook.h"
 #include "synq.h"
 #include "trial.h"
 
@@ -83,12 +83,12 @@ static int __init synq_init(void)
 	err = synq_refusal_init();
 	if (err)
 		goto err_conf;
-	err = synq_syn_hook_init();
+	err = synq_hooks_init();
 	if (err)
 		goto err_refusal;
 	err = synq_listener_init();
 	if (err)
-		goto err_syn_hook;
+		goto err_hooks;
 	err = register_pernet_subsys(&net_ops);
 	if (err)
 		goto err_listener;
@@ -106,8 +106,8 @@ err_pernet:
 	unregister_pernet_subsys(&net_ops);
 err_listener:
 	synq_listener_exit();
-err_syn_hook:
-	synq_syn_hook_exit();
+err_hooks:
+	synq_hooks_exit();
 err_refusal:
 	synq_refusal_exit();
 err_conf:
@@ -121,7 +121,7 @@ static void __exit synq_exit(void)
 	synq_netlink_exit();
 	unregister_pernet_subsys(&net_ops);
 	synq_listener_exit();
-	synq_syn_hook_exit();
+	synq_hooks_exit();
 	synq_refusal_exit();
 	synq_conf_stop();	/* what was freed, records too, runs our text */
 }

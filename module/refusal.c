@@ -284,7 +284,7 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 	return NOTIFY_OK;
 }
 
-/* Before syn_hook.c: without memory no hook is registered in vain. */
+/* Before hooks.c: without memory no hook is registered in vain. */
 static struct notifier_block conf_nb = {
 	.notifier_call = on_conf,
 	.priority = 2,

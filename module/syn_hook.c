@@ -65,8 +65,7 @@
  * No socket tells a SYN that is sent again from a first one: each is charged.
  * Fragments that nobody has put together pass.
  *
- * The hooks are registered per network namespace and only while it has a
- * configured listener, or such destinations.  The only file that knows netfilter's hooks.
+ * The only file that knows what netfilter's hooks are; hooks.c has them registered.
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
@@ -75,8 +74,6 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
 #include <linux/netfilter_ipv6.h>
-#include <linux/overflow.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
@@ -485,11 +482,26 @@ static unsigned int hook4(void *priv, struct sk_buff *skb,
 	return arrive4(priv, conf, skb, state->hook, NULL);
 }
 
+/* Where TCP's header is, from skb->data on, if it is the first behind IP's. */
+static unsigned int behind_ip6(const struct sk_buff *skb)
+{
+	return skb_network_offset(skb) + sizeof(struct ipv6hdr);
+}
+
+static bool is_first_fragment6(const struct sk_buff *skb, unsigned int thoff)
+{
+	unsigned int at = 0;
+
+	return thoff != behind_ip6(skb) &&
+	       ipv6_find_hdr(skb, &at, NEXTHDR_FRAGMENT, NULL, NULL) ==
+	       NEXTHDR_FRAGMENT;
+}
+
 static unsigned int arrive6(struct synq_net *sn, const struct synq_conf *conf,
 			    struct sk_buff *skb, unsigned int hook,
-			    unsigned int thoff, bool is_fragment,
-			    const struct synq_class *class)
+			    unsigned int thoff, const struct synq_class *class)
 {
+	const bool is_fragment = is_first_fragment6(skb, thoff);
 	struct synq_arrival arrival = {
 		.sn = sn,
 		.conf = conf,
@@ -515,32 +527,61 @@ static unsigned int arrive6(struct synq_net *sn, const struct synq_conf *conf,
 	return prerouting(&arrival, is_fragment);
 }
 
-static unsigned int hook6(void *priv, struct sk_buff *skb,
-			  const struct nf_hook_state *state)
+/* Behind other headers; 0: there is none, or not in this fragment. */
+static noinline unsigned int find_tcp6(const struct sk_buff *skb)
 {
-	const bool is_last = state->hook == NF_INET_LOCAL_IN;
-	const struct synq_class *class = NULL;
-	struct synq_net *sn = priv;
-	const struct synq_conf *conf;
 	unsigned short frag_off = 0;
 	unsigned int thoff = 0;
 	int flags = 0;
 
-	conf = synq_conf_active(sn);
-	if (!conf || !is_to_be_judged(skb))
-		return NF_ACCEPT;
-	if (ipv6_find_hdr(skb, &thoff, -1, &frag_off, &flags) != IPPROTO_TCP ||
-	    frag_off || (is_last && !pull_header(skb, thoff)))
-		return NF_ACCEPT;
-	if (state->hook == NF_INET_PRE_ROUTING)
-		class = synq_early6(sn, conf, skb, thoff);
-	if (class == SYNQ_EARLY_DROPPED)
-		return NF_DROP;
-	return arrive6(sn, conf, skb, state->hook, thoff,
-		       flags & IP6_FH_F_FRAG, class);
+	return ipv6_find_hdr(skb, &thoff, -1, &frag_off, &flags) ==
+	       IPPROTO_TCP && !frag_off ? thoff : 0;
 }
 
-static const struct nf_hook_ops local_hooks[] = {
+/* Nearly always there is nothing between. */
+static __always_inline unsigned int tcp6(const struct sk_buff *skb)
+{
+	return likely(ipv6_hdr(skb)->nexthdr == IPPROTO_TCP) ?
+	       behind_ip6(skb) : find_tcp6(skb);
+}
+
+static unsigned int prerouting6(void *priv, struct sk_buff *skb,
+				const struct nf_hook_state *state)
+{
+	const struct synq_class *class;
+	const struct synq_conf *conf;
+	unsigned int thoff;
+
+	thoff = tcp6(skb);
+	if (!thoff || !is_to_be_judged(skb))
+		return NF_ACCEPT;
+	conf = synq_conf_active(priv);
+	if (!conf)
+		return NF_ACCEPT;
+	class = synq_early6(priv, conf, skb, thoff);
+	if (class == SYNQ_EARLY_DROPPED)
+		return NF_DROP;
+	return arrive6(priv, conf, skb, NF_INET_PRE_ROUTING, thoff, class);
+}
+
+static unsigned int hook6(void *priv, struct sk_buff *skb,
+			  const struct nf_hook_state *state)
+{
+	const bool is_last = state->hook == NF_INET_LOCAL_IN;
+	const struct synq_conf *conf;
+	unsigned int thoff;
+
+	thoff = tcp6(skb);
+	if (!thoff || !is_to_be_judged(skb))
+		return NF_ACCEPT;
+	conf = synq_conf_active(priv);
+	if (!conf || (is_last && !pull_header(skb, thoff)))
+		return NF_ACCEPT;
+	return arrive6(priv, conf, skb, state->hook, thoff, NULL);
+}
+
+/* Of SYNs for this host. */
+const struct nf_hook_ops synq_syn_local[SYNQ_SYN_LOCAL] = {
 	{
 		.hook		= prerouting4,
 		.pf		= NFPROTO_IPV4,
@@ -548,7 +589,7 @@ static const struct nf_hook_ops local_hooks[] = {
 		.priority	= NF_IP_PRI_RAW + 10,
 	},
 	{
-		.hook		= hook6,
+		.hook		= prerouting6,
 		.pf		= NFPROTO_IPV6,
 		.hooknum	= NF_INET_PRE_ROUTING,
 		.priority	= NF_IP6_PRI_RAW + 10,
@@ -567,7 +608,8 @@ static const struct nf_hook_ops local_hooks[] = {
 	},
 };
 
-static const struct nf_hook_ops forward_hooks[] = {
+/* And for others. */
+const struct nf_hook_ops synq_syn_forward[SYNQ_SYN_FORWARD] = {
 	{
 		.hook		= hook4,
 		.pf		= NFPROTO_IPV4,
@@ -581,108 +623,3 @@ static const struct nf_hook_ops forward_hooks[] = {
 		.priority	= NF_IP6_PRI_FILTER + 10,
 	},
 };
-
-/**
- * struct synq_hooks - hooks of a network namespace
- * @rcu: freed after a grace period: who lists hooks reads them under RCU
- * @n: number of @ops
- * @ops: each with that namespace's state, which need not be looked up for a packet
- */
-struct synq_hooks {
-	struct rcu_head rcu;
-	unsigned int n;
-	struct nf_hook_ops ops[];
-};
-
-static int hook_up(struct synq_net *sn, struct synq_hooks **hooks, bool wanted,
-		   const struct nf_hook_ops *ops, unsigned int n)
-{
-	struct synq_hooks *own;
-	unsigned int i;
-	int err;
-
-	if (!wanted || *hooks)
-		return 0;
-	own = kmalloc(struct_size(own, ops, n), GFP_KERNEL_ACCOUNT);
-	if (!own)
-		return -ENOMEM;
-	own->n = n;
-	memcpy(own->ops, ops, n * sizeof(*ops));
-	for (i = 0; i < n; i++)
-		own->ops[i].priv = sn;
-	err = nf_register_net_hooks(sn->net, own->ops, n);
-	if (err)
-		kfree_rcu(own, rcu);
-	else
-		*hooks = own;
-	return err;
-}
-
-static void unhook(struct synq_net *sn, struct synq_hooks **hooks, bool wanted)
-{
-	if (wanted || !*hooks)
-		return;
-	nf_unregister_net_hooks(sn->net, (*hooks)->ops, (*hooks)->n);
-	kfree_rcu(*hooks, rcu);
-	*hooks = NULL;
-}
-
-static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
-{
-	const struct synq_conf_change *change = data;
-	const struct synq_conf *conf = change->conf;
-	struct synq_net *sn = change->sn;
-	bool locally = conf && conf->n_listeners;
-	bool elsewhere = conf && conf->n_forwards;
-	bool had;
-	int err;
-
-	lockdep_assert_held(&sn->lock);
-	switch ((enum synq_conf_event)event) {
-	case SYNQ_CONF_PREPARE:
-		had = sn->hooks[0];
-		err = hook_up(sn, &sn->hooks[0], locally, local_hooks,
-			      ARRAY_SIZE(local_hooks)) ?:
-		      hook_up(sn, &sn->hooks[1], elsewhere, forward_hooks,
-			      ARRAY_SIZE(forward_hooks));
-		if (err) {
-			unhook(sn, &sn->hooks[0], had);
-			return notifier_from_errno(err);
-		}
-		break;
-	case SYNQ_CONF_PUBLISHED:
-		unhook(sn, &sn->hooks[0], locally);
-		unhook(sn, &sn->hooks[1], elsewhere);
-		break;
-	case SYNQ_CONF_SWITCHED:
-		break;
-	}
-	return NOTIFY_OK;
-}
-
-/* Before listener.c: no new socket is found once the old ones are left. */
-static struct notifier_block conf_nb = {
-	.notifier_call = on_conf,
-	.priority = 1,
-};
-
-/**
- * synq_syn_hook_init() - follow the configuration
- *
- * Context: process
- * Return: 0
- */
-int synq_syn_hook_init(void)
-{
-	return synq_conf_observe(&conf_nb);
-}
-
-/**
- * synq_syn_hook_exit() - undo synq_syn_hook_init()
- *
- * Context: process; every namespace is unconfigured
- */
-void synq_syn_hook_exit(void)
-{
-	synq_conf_ignore(&conf_nb);
-}

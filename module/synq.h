@@ -145,7 +145,7 @@ struct synq_net {
 	struct mutex lock;		/* protects next 5 fields */
 	u32 generation;			/* conf.c: of @conf; 0 at first */
 	struct list_head drafts;	/* draft.c */
-	struct synq_hooks *hooks[2];	/* syn_hook.c: local, forward; or NULL */
+	struct synq_hooks *hooks[2];	/* hooks.c: local, forward; or NULL */
 	struct synq_conf *before;	/* trial.c; NULL: nothing is on trial */
 	unsigned long trial_end;	/* trial.c: jiffies */
 	struct delayed_work trial_work;	/* trial.c */
