@@ -22,15 +22,15 @@ GOOD = {
     cost.SYNQ._replace(payload=1400): 1110,
     cost.CLASS: 1000,
     cost.CLASS._replace(payload=1400): 1001,
-    cost.Way("synq", "source-rate-32", 1024, cost.MANY, 0): 1100,
-    cost.Way("synq", "source-rate-32", 1048576, cost.MANY, 0): 1150,
+    cost.Way("synq", "source-rate-host", 1024, cost.MANY, 0): 1100,
+    cost.Way("synq", "source-rate-host", 1048576, cost.MANY, 0): 1150,
 }
 
 
-def raw(figures):
+def raw(figures, kind="cost4"):
     """What the guest prints; a packet with data takes longer to send."""
     def line(way, value):
-        return (f"cost {way.system} {way.refusal} {way.aggregates} "
+        return (f"{kind} {way.system} {way.refusal} {way.aggregates} "
                 f"{way.prefixes} {way.payload} {NUMBER} "
                 f"{(value + INGRESS + way.payload) * NUMBER}\n")
 
@@ -44,7 +44,7 @@ def failing(**changes):
     """Texts of the claims that fail when one figure is another."""
     figures = dict(GOOD)
     figures.update({getattr(cost, name): x for name, x in changes.items()})
-    return [c.text for c in cost.claims(cost.read(raw(figures)))
+    return [c.text for c in cost.claims(cost.read(raw(figures), "cost4"))
             if not cost.holds(c)]
 
 
@@ -52,7 +52,12 @@ class Cost(unittest.TestCase):
     """What is read, and what is said of it."""
 
     def test_ingress_is_subtracted_by_payload(self):
-        self.assertEqual(cost.read(raw(GOOD)), GOOD)
+        self.assertEqual(cost.read(raw(GOOD), "cost4"), GOOD)
+
+    def test_families_apart(self):
+        lines = raw({cost.NULL: 390}, "cost6") + raw(GOOD)
+        self.assertEqual(cost.read(lines, "cost6"), {cost.NULL: 390})
+        self.assertEqual(cost.read(lines, "cost4"), GOOD)
 
     def test_all_holds(self):
         self.assertEqual(failing(), [])
@@ -69,7 +74,7 @@ class Cost(unittest.TestCase):
     def test_not_flat(self):
         self.assertEqual(failing(CLASS=950), ["class-rate: by payload"])
         figures = dict(GOOD)
-        figures[cost.Way("synq", "source-rate-32", 65536, cost.MANY, 0)] = 1300
+        figures[cost.Way("synq", "source-rate-host", 65536, cost.MANY, 0)] = 1300
         self.assertFalse(all(map(cost.holds, cost.claims(figures))))
 
     def test_what_is_missing_does_not_hold(self):
@@ -78,12 +83,12 @@ class Cost(unittest.TestCase):
             self.assertFalse(all(map(cost.holds, cost.claims(figures))), way)
 
     def test_rows(self):
-        row = next(r for r in cost.rows("6.1", GOOD) if r["system"] == "synq")
+        row = next(r for r in cost.rows("6.1", 4, GOOD) if r["system"] == "synq")
         self.assertEqual(
             (row["experiment"], row["metric"], row["group"], row["value"]),
             ("cost", "instructions_per_syn", "hostile", 1100))
         self.assertEqual(row["parameter"],
-                         {"refusal": "source-rate", "aggregates": 65536,
+                         {"family": 4, "refusal": "source-rate", "aggregates": 65536,
                           "prefixes": 100000, "payload": 0})
 
 

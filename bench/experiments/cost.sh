@@ -10,11 +10,13 @@
 # instructions: exact, with what its kernel does meanwhile, which is not the same
 # in every run (README.md).
 #
+# Once for IPv4 and once for IPv6, in a guest each.
+#
 # null-hook is a netfilter hook where synq's is, that drops without a look.  synq's
 # class has 100,000 prefixes, of which a SYN matches one; nft and hashlimit have
-# none to ask.  65,536 sources, /24s, have each used up their rate within the last
-# second.  Then again with single addresses, of which a thousand to a million have
-# sent something.
+# none to ask.  65,536 sources, /24s or /40s, have each used up their rate within the
+# last second.  Then again with single addresses or /48s, of which a thousand to a
+# million have sent something.
 #
 # Source.  The peers are what an operator has today for a rate of each source.  The
 # waypoints of AVES (Ng, Stoica, Zhang, USENIX 2001) cost the more the larger a
@@ -44,14 +46,18 @@ build_c syn_trace
 cp "$top"/bench/null_hook/{Kbuild,null_hook.c} "$hook/"
 "$top/scripts/kernel" make "$kernel" M="$hook" CONFIG_DEBUG_INFO_BTF_MODULES= \
 	modules >"$hook/build.log" 2>&1 || { cat "$hook/build.log"; exit 1; }
-# shellcheck disable=SC2086
-"$top/scripts/vm" --way qemu --exact --kernel "$kernel" --mem 2G --timeout 1500 \
-	--module "$("$top/scripts/kernel" build "$kernel")" \
-	--module "$hook/null_hook.ko" \
-	--dir "$top/selftests" --file "$top/bench/cost-guest" \
-	--file "$top/bench/cost_lib.sh" \
-	--file "$build/syn_trace" --file "$top/tools/synq/synq" -- \
-	bash cost-guest "$number" $sweep >"$raw" || { cat "$raw"; exit 1; }
+for family in 4 6; do
+	# shellcheck disable=SC2086
+	"$top/scripts/vm" --way qemu --exact --kernel "$kernel" --mem 2G \
+		--timeout 1500 \
+		--module "$("$top/scripts/kernel" build "$kernel")" \
+		--module "$hook/null_hook.ko" \
+		--dir "$top/selftests" --file "$top/bench/cost-guest" \
+		--file "$top/bench/cost_lib.sh" \
+		--file "$build/syn_trace" --file "$top/tools/synq/synq" -- \
+		bash cost-guest $family "$number" $sweep >"$raw.$family" ||
+		{ cat "$raw.$family"; exit 1; }
+done
 
 "$top/bench/cost.py" "$("$top/scripts/kernel" release "$kernel")" \
-	"$top/out/bench/cost.jsonl" <"$raw" | tee "$top/out/bench/cost.table"
+	"$top/out/bench/cost.jsonl" < <(cat "$raw".[46]) | tee "$top/out/bench/cost.table"
