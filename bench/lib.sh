@@ -53,15 +53,17 @@ show() {
 }
 
 # measure KERNEL RAW SECONDS "GUEST ARGS" [OPTION...]: run bench/GUEST in a virtual
-# machine of at most that many seconds; what it measures goes to RAW.
+# machine of at most that many seconds; what it measures goes to RAW.  EXACT=1: one whose
+# clock counts instructions.
 measure() {
-	local kernel=$1 raw=$2 seconds=$3 guest=$4
+	local kernel=$1 raw=$2 seconds=$3 guest=$4 machine=(--smp 2 --parallel)
 	shift 4
+	[ -z "${EXACT:-}" ] || machine=(--exact)
 	rm -rf "$raw"
 	mkdir -p "$raw"
 	echo "starting a virtual machine with kernel $kernel"
-	"$top/scripts/vm" --way host --kernel "$kernel" --smp 2 --mem 2G \
-		--parallel --env "FAST=${FAST:-}" --out "$raw" \
+	"$top/scripts/vm" --way host --kernel "$kernel" "${machine[@]}" \
+		--mem 2G --env "FAST=${FAST:-}" --out "$raw" \
 		--log "$raw/kernel.log" --timeout "$seconds" --dir "$top/bench" \
 		--file "$build/openload" --file "$top/nft/limit-others.nft" \
 		--file "$top/nft/limit-sources.nft" "$@" -- bash -c "./$guest" | show

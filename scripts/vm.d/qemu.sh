@@ -181,7 +181,7 @@ run_layer() {
 	done
 }
 
-# qemu CPUS INITRD ARGUMENTS: the machine, without the options of the run.  What is
+# qemu_command CPUS INITRD ARGUMENTS: the machine, without the options of the run.  What is
 # emulated is dear: a processor of few features, but with a source of randomness;
 # and programs at the same address each time, since QEMU translates them for one.
 qemu_command() {
@@ -254,7 +254,6 @@ qemu_run() {
 }
 
 run_qemu() {
-	[ -z "$exact" ] || smp=1
 	qemu_command "${smp:-2}" "$scratch/initrd" "$append"
 	qemu_run
 }
