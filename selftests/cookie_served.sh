@@ -10,7 +10,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"
-plan 34
+plan 35
 
 N=20
 
@@ -70,6 +70,13 @@ server "$TMP/server" -a :: -m epoll $PORT
 manage
 
 # --- served ---
+all_out() {
+	local placed
+	placed=$(counter bulk placed)
+	[ "$placed" -ge $((2 * N - 2)) ] &&
+		[ "$(counter bulk accepted)" = "$placed" ]
+}
+
 # served FAMILY
 served() {
 	local source=10.3.0.1 to=$V4 before failed
@@ -89,10 +96,9 @@ served() {
 served 4
 served 6
 adds_up "served"
-wait_for 30 counter_is bulk placed $((2 * N)) ||
-	note "promoted, placed, accepted:" \
-		"$(for c in promoted placed accepted; do counter bulk $c; done | xargs)"
-is "all are promoted and placed" "$(counter bulk placed)" $((2 * N))
+is "all are promoted" "$(counter bulk promoted)" $((2 * N))
+# A server with a CPU of its own may take one before it is placed.
+check "placed and accepted, too, but for two at most" wait_for 30 all_out
 sq why 10.3.0.3 >"$TMP/why"
 check "why: knows of it" has "$TMP/why" 'excess-cookie: over rate 1/second$'
 sq why -j 10.3.0.3 >"$TMP/why"
