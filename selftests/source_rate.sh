@@ -80,11 +80,12 @@ server "$TMP/server" -b 4096 -a :: -m none $PORT
 first=$LAST
 
 # --- rate and burst ---
-fresh "source-rate 100/second source-burst 20"
+# Bursts of 0.8 s: a machine that stalls for less loses no tokens.
+fresh "source-rate 100/second source-burst 80"
 is "nobody is remembered" "$(sq stats sources)" "no source is remembered"
 send 10.200.1.1 1200 -r 400
-held "rate of a source" "$(counter bulk admitted)" 100 20
-held "it says so itself" "$(source_has 10.200.1.1 conformed)" 100 20
+held "rate of a source" "$(counter bulk admitted)" 100 80
+held "it says so itself" "$(source_has 10.200.1.1 conformed)" 100 80
 is "the rest was dropped" "$(counter bulk excess_dropped)" \
 	$((1200 - $(counter bulk admitted)))
 is "and counted for it" "$(source_has 10.200.1.1 exceeded)" \
@@ -96,31 +97,30 @@ sq why 10.200.1.1 >"$TMP/why"
 check "why says so, too" has "$TMP/why" \
 	' excess-dropped: over source-rate 100/second$'
 
-fresh "source-rate 100/second source-burst 20"
+fresh "source-rate 100/second source-burst 80"
 send fd00:f::1 800 -r 400
-held "IPv6: rate of a source" "$(counter bulk admitted)" 100 20
+held "IPv6: rate of a source" "$(counter bulk admitted)" 100 80
 is "IPv6: it is a /64" "$(source_has fd00:f:: length)" 64
 is "IPv6: the rest was dropped" "$(counter bulk source_exceeded)" \
 	$((800 - $(counter bulk admitted)))
 
-fresh "source-rate 50/second source-burst 10"
+fresh "source-rate 50/second source-burst 40"
 send 10.200.2.1 1200 -r 600 -S 3
-held "three sources" "$(counter bulk admitted)" 150 30
-held "each has its own" "$(source_has 10.200.2.3 conformed)" 50 10
+held "three sources" "$(counter bulk admitted)" 150 120
+held "each has its own" "$(source_has 10.200.2.3 conformed)" 50 40
 is "an IPv4 source, though the server's socket is of IPv6" \
 	"$(source_has 10.200.2.3 length)" 32
 
 # Two CPUs, one source.
-fresh "source-rate 100/second source-burst 20"
+fresh "source-rate 100/second source-burst 80"
+begun=$(ms)
 background "$TMP/other" "$PEER" segment -N "$CLI" -s 10.200.3.1 -n 600 -r 300 \
 	-p 22000 $V4 $PORT
 send 10.200.3.1 600 -r 300
 must_come 10 has "$TMP/other" ^sent
-read -r _ _ other <"$TMP/other"
-took=$((took > other ? took : other))
+all=$(($(ms) - begun))
 within "from two senders at once" "$(counter bulk admitted)" \
-	$(((20 + 100 * took / 1000) * 95 / 100)) \
-	$(((20 + 100 * took / 1000) * 102 / 100 + 1))
+	$(((80 + 100 * took / 1000) * 95 / 100)) $(((80 + 100 * all / 1000) * 102 / 100))
 is "all were seen" "$(counter bulk seen)" 1200
 stop "$LAST"
 
