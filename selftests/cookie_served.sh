@@ -7,6 +7,8 @@
 #
 # Would miss its mark if: the kernel did not believe the cookies, or read other
 # options from them than the client was offered; or if cookies went round the gate.
+#
+# Needs two CPUs: the last ACK and the data behind it.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"

@@ -9,6 +9,8 @@
 # Would miss its mark if: the gate were always open (bulk takes the reserve, gold
 # is shut out), or always shut (bulk is never served), or withheld connections
 # were lost, reset, or counted twice.
+#
+# Needs two CPUs: what is let in when slots come free.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/gate_lib.sh"

@@ -8,6 +8,8 @@
 # Would miss its mark if: a record outlived its socket, a request were lost from the
 # chain that the kernel frees, the module went before a destructor, or what was queued
 # or accepted last went from the account with the listener.
+#
+# Needs two CPUs: a listener closes while connections come.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

@@ -6,6 +6,8 @@
 # connection wakes one of them.
 #
 # Would miss its mark if: a connection woke nobody.
+#
+# Needs two CPUs: several accept at once.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

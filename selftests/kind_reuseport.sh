@@ -7,6 +7,8 @@
 #
 # Would miss its mark if: a request kept the place it had in the other queue, or was
 # lost on its way, or a member were not managed.
+#
+# Needs two CPUs: members are served and closed at once.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

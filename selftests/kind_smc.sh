@@ -8,6 +8,8 @@
 #
 # Would miss its mark if: SMC's callbacks were not called, or a socket got the copied
 # operations of an old one at the same address (ops.c).
+#
+# Needs two CPUs: works that overtake each other.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

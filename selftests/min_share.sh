@@ -8,6 +8,8 @@
 #
 # Would miss its mark if: the share were not given, credit were not paid for or
 # were saved up without a use, or a class had a claim that is served anyway.
+#
+# Needs two CPUs: places are told by tags of two kinds.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"

@@ -7,6 +7,8 @@
 #
 # Would miss its mark if: a record held a reference to its socket or namespace,
 # state were shared between namespaces, or the hooks were registered at loading.
+#
+# Needs two CPUs: a namespace goes while others run in it.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 16

@@ -9,6 +9,8 @@
 #
 # Would miss its mark if: a tail dangled, the chain were cut while it is mended,
 # the last pointer were wrong, a request were dropped at the gate or at unloading.
+#
+# Needs two CPUs: what is accepted, promoted and closed at once.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 DURATION=${DURATION:-60} LONG=$PORT SHORT=8081

@@ -8,6 +8,8 @@
 #
 # Would miss its mark if: leaving cut or lost the queue, left the order or the
 # gate on, or "on" left what came meanwhile behind.
+#
+# Needs two CPUs: unloading while others run the code.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"

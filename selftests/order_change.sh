@@ -5,6 +5,8 @@
 # load: what is queued is placed anew, nothing is lost, and the order is right
 # afterwards.  Would miss its mark if: a tag of before were read under the new
 # configuration, where it means something else.
+#
+# Needs two CPUs: tags are written while they are read.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"

@@ -5,6 +5,8 @@
 # Would miss its mark if: nothing were sorted, the key were wrong, tails were not
 # voided when heads leave, a new configuration left old tags valid, or one class
 # alone were moved.  See order_lib.sh.
+#
+# Needs two CPUs: arrivals and departures at once.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"

@@ -9,6 +9,8 @@
 # Would miss its mark if: weights were ignored, the class were served strictly,
 # a request were put behind the wrong one of another class, the key of the head
 # were misread, an idle class saved its turns up, or the account were wrong.
+#
+# Needs two CPUs: arrivals and departures at once.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"

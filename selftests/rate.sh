@@ -7,6 +7,8 @@
 # Would miss its mark if: the bucket were unlimited or always empty, its burst or
 # its rate were wrong, tokens were handed out late in a flood, a repeated SYN of a
 # half-open request were charged again, or "pass" dropped.
+#
+# Needs two CPUs: one bucket for all CPUs.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 23

@@ -8,6 +8,8 @@
 #
 # Would miss its mark if: a new socket were not found, a record outlived its
 # socket, or the counters went with the socket.
+#
+# Needs two CPUs: a socket goes while it is found.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 RESTARTS=${RESTARTS:-100}

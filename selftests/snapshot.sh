@@ -17,6 +17,8 @@
 #
 # Would miss its mark if: a transaction were published in two steps, or a reader
 # looked for the configuration twice.
+#
+# Needs two CPUs: a reader meets a commit.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 9

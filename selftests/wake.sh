@@ -7,6 +7,8 @@
 #
 # Would miss its mark if: a child kept the callbacks that it inherits from its
 # listener (the reader sleeps for ever; after unloading, a jump into nowhere).
+#
+# Needs two CPUs: a callback runs while the module goes.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
