@@ -240,7 +240,7 @@ prepare_machine() {
 prepare_qemu() {
 	local base tools mods
 	prepare_machine
-	[ $accel = tcg ] || leap=''
+	[ "$accel" = tcg ] || leap=''
 	mods=$(layer "modules-$kernel" "$release $base $modules $GUEST_MODULES" \
 		modules_layer "$base" "$release")
 	run_layer "$scratch/run"
