@@ -418,10 +418,10 @@ stop() {
 	:
 }
 
-# A process that nobody has waited for yet has no command line.
+# Its command line goes before its sockets do.
 is_gone() {
-	local line
-	{ ! read -r -d '' line <"/proc/$1/cmdline"; } 2>/dev/null
+	local stat
+	{ ! read -r stat <"/proc/$1/stat" || [[ $stat == *") "[ZX]" "* ]]; } 2>/dev/null
 }
 
 # queued [PORT]: connections in the accept queue; the first listener's.  The

@@ -7,10 +7,11 @@
 # of SYNQ_NFT, another release's.
 #
 # Would miss its mark if: a variable had another value than the module gives a class, a
-# rule were behind synq that has to be before it or the other way round, or nft took a
-# file for something else.
+# rule were behind synq that has to be before it or the other way round, a rule caught
+# what is not TCP, or nft took a file for something else.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
+. "${BASH_SOURCE[0]%/*}/flood_lib.sh"
 
 PATH=$PATH:$DIR/../nft
 PORT=80		# as in the rulesets
@@ -24,7 +25,7 @@ FILES=$(command -v class-by-mark.nft)
 FILES=${FILES%/*}
 nft=nft
 port=20000
-TABLE_TESTS=2 TRAFFIC_TESTS=41 VRF_TESTS=4
+TABLE_TESTS=3 TRAFFIC_TESTS=41 VRF_TESTS=4
 
 conf() {
 	cat "$FILES/synq.conf" - <<-'EOT'
@@ -55,10 +56,27 @@ listed() {
 	srv "$nft" -s list ruleset >"$TMP/$1"
 }
 
+# no_ports: datagrams that came for no socket
+no_ports() {
+	echo $(($(mib Udp.NoPorts) + $(mib6 Udp6NoPorts)))
+}
+
+# spared NAME: one test: what is not TCP is none of its business
+spared() {
+	local before
+	before=$(no_ports)
+	# shellcheck disable=SC2016
+	cli "$BASH" -c 'for i in {1..20}; do
+		for to; do echo >"/dev/udp/$to/80"; done
+	done' bash "$V4" "$V6"
+	is "$name: $1 lets pass what is not TCP" $(($(no_ports) - before)) 40
+}
+
 # tables NAME: $TABLE_TESTS tests
 tables() {
 	load "$1"
 	listed plain
+	spared "$1"
 	{
 		echo flush ruleset
 		cat "$TMP/defines"
