@@ -54,11 +54,15 @@ show() {
 
 # measure KERNEL RAW SECONDS "GUEST ARGS" [OPTION...]: run bench/GUEST in a virtual
 # machine of at most that many seconds; what it measures goes to RAW.  EXACT=1: one whose
-# clock counts instructions.
+# clock counts instructions; EXACT=emulated: unless KVM works.
 measure() {
 	local kernel=$1 raw=$2 seconds=$3 guest=$4 machine=(--smp 2 --parallel)
 	shift 4
-	[ -z "${EXACT:-}" ] || machine=(--exact)
+	case ${EXACT:-0} in
+	0) ;;
+	emulated) machine+=(--exact-emulated) ;;
+	*) machine=(--exact) ;;
+	esac
 	rm -rf "$raw"
 	mkdir -p "$raw"
 	echo "starting a virtual machine with kernel $kernel"

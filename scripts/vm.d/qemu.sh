@@ -235,12 +235,16 @@ prepare_machine() {
 	base=$("$SYNQ_TOP/scripts/kernel" modbase "$kernel")
 	tools=$(layer tools "$(tools_key)" tools_layer)
 	kvm_probe "$tools"
+	if [ "$accel" = kvm ]; then
+		leap='' exact=${exact#emulated}
+	fi
+	# With instructions counted QEMU 7.2 lets a second CPU starve.
+	[ -z "$exact$leap" ] || smp=1
 }
 
 prepare_qemu() {
 	local base tools mods
 	prepare_machine
-	[ "$accel" = tcg ] || leap=''
 	mods=$(layer "modules-$kernel" "$release $base $modules $GUEST_MODULES" \
 		modules_layer "$base" "$release")
 	run_layer "$scratch/run"
@@ -256,9 +260,7 @@ qemu_run() {
 	guarded bash -c 'exec "$@" >&3 3>&-' bash "${qemu[@]}"
 }
 
-# With instructions counted QEMU 7.2 lets a second CPU starve.
 run_qemu() {
-	[ -z "$leap" ] || smp=1
 	qemu_command "${smp:-2}" "$scratch/initrd" "$append"
 	qemu_run
 }
