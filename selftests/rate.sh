@@ -46,39 +46,39 @@ stop "$LAST" "$first"
 
 load_synq
 
-# --- rate ---
+# --- rate: with a burst for as long as the sender may be held up ---
 server "$TMP/server" -m none $PORT
 first=$LAST
-conf 200 20 drop
-flood 2400 600
-want=$((20 + 200 * took / 1000))
-within "rate" "$(counter bulk admitted)" $((want * 98 / 100)) \
-	$((want * 102 / 100 + 1))
-is "rate: all SYNs were seen" "$(counter bulk seen)" 2400
-is "rate: the rest was dropped" "$(counter bulk excess_dropped)" \
-	$((2400 - $(counter bulk admitted)))
+conf 100 80 drop
+since=$(ms)
+flood 1200 300
+since=$((since + took))
+want=$((80 + 100 * took / 1000))
+before=$(counter bulk admitted)
+# The bucket stays when the configuration is replaced, unless the rate does.
+conf 100 80 drop
+flood 400 2000
+more=$((100 * ($(ms) - since) / 1000))
+after=$(counter bulk admitted)
+within "rate" "$before" $((want * 98 / 100)) $((want * 102 / 100 + 1))
+within "after another apply, no more than since" $((after - before)) \
+	1 $((more * 102 / 100 + 4))
+is "rate: all SYNs were seen" "$(counter bulk seen)" 1600
+is "rate: the rest was dropped" "$(counter bulk excess_dropped)" $((1600 - after))
 adds_up rate
 
-# --- the bucket stays when the configuration is replaced, unless the rate does
-before=$(counter bulk admitted)
-conf 200 20 drop
-flood 400 2000
-want=$((20 + 200 * took / 1000))
-within "after another apply, not more" $(($(counter bulk admitted) - before)) \
-	1 $((want * 102 / 100 + 2))
-
 # Another rate begins with a full bucket.
-conf 100 60 drop
+conf 50 60 drop
 before=$(counter bulk admitted)
 flood 200 100000
 within "after another rate" $(($(counter bulk admitted) - before)) 60 \
-	$((64 + 100 * took / 1000))
+	$((64 + 50 * took / 1000))
 
 # Tokens come seldom, and SYNs many times in a tick of the clock.
 sq flush
-conf 20 5 drop
+conf 20 16 drop
 flood 2000 1000
-want=$((5 + 20 * took / 1000))
+want=$((16 + 20 * took / 1000))
 within "a low rate" "$(counter bulk admitted)" $((want * 98 / 100)) \
 	$((want * 102 / 100 + 1))
 
