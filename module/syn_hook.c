@@ -106,12 +106,17 @@ static bool is_malformed(const struct synq_arrival *arrival,
 	       (end > arrival->skb->len && !is_fragment);
 }
 
-/* Sockets of the kernel itself are left alone. */
+/*
+ * Sockets of the kernel itself are left alone.  A socket that was found may be closed
+ * meanwhile on another CPU: it stays until a grace period is over, but has no port any
+ * more.  So each is asked once, and nobody counts on another answer being the same.
+ */
 static const struct synq_listener *listener_of(const struct synq_conf *conf,
 					       const struct sock *sk)
 {
 	return sk->sk_net_refcnt ?
-	       synq_conf_listener(conf, inet_sk(sk)->inet_num) : NULL;
+	       synq_conf_listener(conf, READ_ONCE(inet_sk(sk)->inet_num)) :
+	       NULL;
 }
 
 static bool is_known(const struct synq_arrival *arrival,
@@ -120,28 +125,32 @@ static bool is_known(const struct synq_arrival *arrival,
 	return synq_segment_peer(arrival->sn->net, seg) == SYNQ_SEGMENT_KNOWN;
 }
 
-/* Counts a port on which nothing listens only where it is judged. */
-static struct sock *socket_of(const struct synq_arrival *arrival,
-			      const struct synq_segment *seg, bool count)
+/* Counts a port on which nothing listens where the socket is wanted, to judge it. */
+static const struct synq_listener *
+listener_at(const struct synq_arrival *arrival, const struct synq_segment *seg,
+	    struct sock **wanted)
 {
 	struct synq_net *sn = arrival->sn;
 	struct sock *sk = synq_segment_listener(sn->net, seg);
 
-	if (!sk && count)
+	if (!sk && wanted)
 		atomic64_inc(&sn->no_listener);
-	return sk && listener_of(arrival->conf, sk) ? sk : NULL;
+	if (wanted)
+		*wanted = sk;
+	return sk ? listener_of(arrival->conf, sk) : NULL;
 }
 
-/* The socket that a SYN is for by its destination alone, if it is to be judged. */
-static struct sock *target_of(const struct synq_arrival *arrival,
-			      const struct synq_segment *seg, bool count)
+/* Of the socket that a SYN is for by its destination alone, if it is to be judged. */
+static const struct synq_listener *
+target_of(const struct synq_arrival *arrival, const struct synq_segment *seg,
+	  struct sock **wanted)
 {
 	if (!synq_conf_port(arrival->conf, ntohs(seg->client.dport)) ||
 	    !synq_segment_is_for_host(arrival->sn->net, arrival->skb->dev,
 				      seg) ||
 	    is_known(arrival, seg))
 		return NULL;
-	return socket_of(arrival, seg, count);
+	return listener_at(arrival, seg, wanted);
 }
 
 static const struct synq_class *class_of(const struct synq_arrival *arrival,
@@ -207,11 +216,10 @@ static unsigned int judge_early(struct synq_arrival *syn)
 {
 	const struct synq_segment *seg = &syn->seg;
 
-	syn->sk = syn->class ? socket_of(syn, seg, true) :
-			       target_of(syn, seg, true);
-	if (!syn->sk)
+	syn->listener = syn->class ? listener_at(syn, seg, &syn->sk) :
+				     target_of(syn, seg, &syn->sk);
+	if (!syn->listener)
 		return NF_ACCEPT;
-	syn->listener = listener_of(syn->conf, syn->sk);
 	if (!syn->class) {
 		note_target(syn);
 		syn->class = class_of(syn, seg);
@@ -250,7 +258,7 @@ static unsigned int prerouting(struct synq_arrival *arrival, bool is_fragment)
 	if (conf->mark_mask) {
 		fill_in(arrival, th);
 		if (!conf->n_services ||
-		    target_of(arrival, &arrival->seg, false))
+		    target_of(arrival, &arrival->seg, NULL))
 			mark_cookie_ack(arrival, th);
 	}
 	return NF_ACCEPT;
@@ -324,18 +332,19 @@ static unsigned int local_in(struct synq_arrival *arrival, bool is_reassembled,
 		return NF_ACCEPT;
 	if (!arrival->sk)
 		arrival->sk = synq_segment_listener(net, &arrival->seg);
-	if (!arrival->sk || !listener_of(conf, arrival->sk))
+	if (arrival->sk)
+		arrival->listener = listener_of(conf, arrival->sk);
+	if (!arrival->listener)
 		return NF_ACCEPT;
 	if (!is_syn(th)) {
 		mark_cookie_ack(arrival, th);
 		return NF_ACCEPT;
 	}
 	if (synq_segment_peer(net, &arrival->seg) == SYNQ_SEGMENT_KNOWN ||
-	    (!is_reassembled && !left && target_of(arrival, &before, false)))
+	    (!is_reassembled && !left && target_of(arrival, &before, NULL)))
 		return NF_ACCEPT;
 	if (!arrival->class)
 		arrival->class = class_of(arrival, &arrival->seg);
-	arrival->listener = listener_of(conf, arrival->sk);
 	arrival->may_answer = true;
 	return judge(arrival);
 }
