@@ -80,7 +80,7 @@ CELLS = [
     vary("preferred-1", preferred=0.01),
     vary("preferred-25", preferred=0.25),
     vary("preferred-75", preferred=0.75),
-    # More handshakes under way than slots: beyond what the others promise.
+    # More handshakes under way than slots.
     vary("preferred-75-short", preferred=0.75, rtt_ms=200.0, backlog=16),
     vary("preferred-150", fast=True, preferred=1.5),
     vary("preferred-150-min-share", preferred=1.5, config=MIN_SHARE,
@@ -120,12 +120,13 @@ def claims(view):
         p99, theirs = (o.request_interval(.99) for o in (synq, second))
         yield at_most("preferred p99, within a service time of the second listener's",
                       p99.low / 1e3, cell.service_ms + theirs.high / 1e3, "ms")
-    # A queue that lasts for less than a handshake cannot be kept filled by those who
-    # are let in: how many others will leave slots is not known so early.  Arrivals by
-    # chance, three quarters of C preferred, 17 places: at 97 % of C 7 % of the others
-    # find no place, at 90 % 1 %, at 80 % 0.06 %, however evenly they are let in.
-    short = cell.rtt_ms / 1e3 * view.capacity > 2 * cell.backlog
     if stock:
+        # A queue that lasts for less than a handshake cannot be kept filled by those
+        # who are let in: how many others will leave slots is not known so early.
+        # Arrivals by chance, three quarters of C preferred, 17 places: at 97 % of C 7 %
+        # of the others find no place, at 90 % 1 %, at 80 % 0.06 %, however evenly they
+        # are let in.
+        short = cell.rtt_ms / 1e3 * view.capacity > 2 * cell.backlog
         part = .9 if short else .98
         yield at_least(f"whole goodput, against {part * 100:.0f} % of stock's",
                        synq.goodput(), part * stock.goodput(), "/s")
@@ -149,10 +150,9 @@ def claims(view):
         if not cell.preferred:
             yield at_least("connections", synq.n("ordinary"), 100000)
             yield at_most("moved", synq.moved(), 0)
-    if overload and not short:
+    if overload:
         yield at_most("withheld, of ordinary connections",
                       synq.withheld("normal", "everyone"), .001, "%")
-    if overload:
         yield at_most("and expired", synq.expired("normal", "everyone"), .001,
                       "%")
     adapted = synq.adapt_s()
