@@ -74,11 +74,6 @@ flood_conf_anew() {
 	flood_conf "$@"
 }
 
-# mib6 NAME: a counter of /proc/net/snmp6
-mib6() {
-	srv awk -v name="$1" '$1 == name { print $2 }' /proc/net/snmp6
-}
-
 RATE=20 BURST=10
 
 # police [OPTION...]: the class bulk of forged sources, and of 10.3.0.0/16, has a

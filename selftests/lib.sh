@@ -361,6 +361,11 @@ mib() {
 	done
 }
 
+# mib6 NAME: a counter of /proc/net/snmp6
+mib6() {
+	srv awk -v name="$1" '$1 == name { print $2 }' /proc/net/snmp6
+}
+
 # by_cookie BEFORE N: of N connections, since SyncookiesRecv was BEFORE.  The last ACK and
 # the segment behind it may both prove one.
 by_cookie() {

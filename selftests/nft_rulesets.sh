@@ -11,7 +11,6 @@
 # what is not TCP, or nft took a file for something else.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-. "${BASH_SOURCE[0]%/*}/flood_lib.sh"
 
 PATH=$PATH:$DIR/../nft
 PORT=80		# as in the rulesets

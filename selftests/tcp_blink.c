@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * tcp_peer blink -N NAME -E FILE ADDRESS PORT: a socket that listens there is opened and
- * closed, as often as it can be, until FILE exists.  Prints "blinked TIMES".
+ * closed, as often as it can be, until FILE exists.  Prints "blinking" and, at the end,
+ * "blinked TIMES", how often it has listened.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,13 +21,10 @@ static void blink(const struct address *at)
 	int fd = open_socket(at->sa.sa_family, false);
 
 	set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
-	/* The one before may have children that are not gone yet. */
-	if (!bind(fd, &at->sa, at->len)) {
-		if (listen(fd, 128) < 0)
-			die("listen: %s", strerror(errno));
-	} else if (errno != EADDRINUSE) {
+	if (bind(fd, &at->sa, at->len) < 0)
 		die("bind: %s", strerror(errno));
-	}
+	if (listen(fd, 128) < 0)
+		die("listen: %s", strerror(errno));
 	close(fd);
 }
 
