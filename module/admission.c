@@ -635,6 +635,30 @@ void synq_admission_complete(struct synq_admission *admission,
 }
 
 /**
+ * synq_admission_turned_away() - a connection of a SYN cookie found no slot
+ * @admission: of the listener
+ * @class: of the connection
+ * @sk: listener
+ *
+ * It leaves nothing behind, and asks again with the next segment of its client: only
+ * then its handshake is over.
+ *
+ * Context: any
+ */
+void synq_admission_turned_away(struct synq_admission *admission,
+				const struct synq_class *class,
+				const struct sock *sk)
+{
+	u64 now = ktime_get_ns();
+
+	spin_lock_bh(&admission->lock);
+	synq_slack_withheld(slack_of(admission, class),
+			    READ_ONCE(sk->sk_max_ack_backlog), now,
+			    admission->clock.mean_ns);
+	spin_unlock_bh(&admission->lock);
+}
+
+/**
  * synq_admission_promote() - the gate: may a connection be queued now?
  * @conf: snapshot
  * @listener: configured

@@ -107,6 +107,7 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 		break;
 	case SYNQ_FINAL_COOKIE:
 		synq_count(port, class->slot, SYNQ_COUNT_COOKIE_REFUSED);
+		synq_admission_turned_away(&record->admission, class, sk);
 		break;
 	case SYNQ_FINAL_FASTOPEN:
 		synq_count(port, class->slot, SYNQ_COUNT_FASTOPEN_DECLINED);

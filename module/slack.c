@@ -4,12 +4,12 @@
  * will be queued when a handshake completes cannot be foreseen exactly.  A server
  * may take connections out in bursts, and handshakes may come in bursts.
  *
- * How much is needed is found out.  Whenever a connection had to wait at the gate
- * the slack grows by a step, but only once in the time that a handshake takes,
- * since what was begun before is not its fault; each connection that had not to
- * wait takes back an eight-thousandth of a step.  So about one in 8000 waits, unless
- * that would want more than a quarter of the backlog beyond the least slack, or half
- * of the limit.
+ * How much is needed is found out.  Whenever a connection had to wait at the gate, or
+ * the ACK of a SYN cookie was refused there, the slack grows by a step, but only once
+ * in the time that a handshake takes, since what was begun before is not its fault;
+ * each connection that had not to wait takes back an eight-thousandth of a step.  So
+ * about one in 8000 waits, unless that would want more than a quarter of the backlog
+ * beyond the least slack, or half of the limit.
  *
  * Once SYNs have been refused for want of slots for a second, by a queue that is long,
  * there is a step at least, before anybody had to wait.  Else a short

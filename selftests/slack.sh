@@ -4,14 +4,16 @@
 # Once SYNs were refused for a second, the next are refused earlier, and earlier still
 # once connections had to wait at the gate: while the server holds, fewer of the same
 # clients are let into the queue than before.  How they are made to wait is in
-# gate_lib.sh.
+# gate_lib.sh.  Those of SYN cookies leave no request that could wait: they are refused
+# and ask again.
 #
 # Would miss its mark if: nothing were learned from those that were refused, or had to
-# wait, or the class were shut out.
+# wait, or had cookies, or the class were shut out.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/gate_lib.sh"
-plan 5
+need tc
+plan 9
 
 CROWD=50
 
@@ -34,34 +36,68 @@ accept_all() {
 	must_come 60 has "$TMP/bulk" ^done
 }
 
+# refused_for_a_second: FIRST is the queue's length before, SECOND after it
+refused_for_a_second() {
+	local before
+	BULK=$CROWD
+	filled
+	FIRST=$LENGTH
+	before=$(counter bulk queue_refused)
+	"$PEER" segment -N "$CLI" -n 50 -r 20 -s 10.3.7.1 -p 7000 $V4 $PORT \
+		>/dev/null
+	must_come 20 counter_from bulk queue_refused $((before + 50))
+	accept_all "$TMP/go" $CROWD
+	filled
+	SECOND=$LENGTH
+	accept_all "$TMP/go.1" $((2 * CROWD))
+}
+
+# Some of the crowd come late, and find all slots taken.
+wait_at_the_gate() {
+	BULK=$((CROWD - LATE))
+	overfill
+	must_come 30 counter_from bulk withheld 3
+	accept_all "$TMP/go.2" $((3 * CROWD))
+	BULK=$CROWD
+}
+
+# They come as gold, which gets cookies and would have all slots, and return as bulk.
+come_by_cookies() {
+	sq match add source "$LATE_NET" class gold || die "no match"
+	sq class set gold cookies always || die "no cookies"
+	cli tc qdisc add dev veth0 root netem delay 2s || die "no netem"
+	client "$TMP/bulk" -n $CROWD -c $CROWD -s $LATECOMER -S $CROWD -i l \
+		-w 60000 $V4 $PORT
+	must_come 20 counter_from gold cookie_sent $CROWD
+	two_classes
+	must_come 20 counter_from bulk cookie_refused 5
+	accept_all "$TMP/go.2" $((3 * CROWD))
+	cli tc qdisc del dev veth0 root
+}
+
 load_synq
 two_classes
 hold -m list -C $CROWD
 manage
-
-BULK=$CROWD
-filled
-first=$LENGTH
-before=$(counter bulk queue_refused)
-"$PEER" segment -N "$CLI" -n 50 -r 20 -s 10.3.7.1 -p 7000 $V4 $PORT >/dev/null
-must_come 20 counter_from bulk queue_refused $((before + 50))
-accept_all "$TMP/go" $CROWD
-filled
-second=$LENGTH
-accept_all "$TMP/go.1" $((2 * CROWD))
-
-# As many once more, some of whom come late.
-BULK=$((CROWD - LATE))
-overfill
-must_come 30 counter_from bulk withheld 3
-accept_all "$TMP/go.2" $((3 * CROWD))
+refused_for_a_second
+wait_at_the_gate
 is "who had to wait is served" "$(counter bulk withheld_completed)" \
 	"$(counter bulk withheld)"
 before=$(counter bulk withheld)
-
-BULK=$CROWD
 filled
-within "at first so many were let in" "$first" 10 $((BACKLOG - RESERVE))
-within "once SYNs were refused, fewer" "$second" 8 $((first - 1))
-within "once connections had to wait, fewer still" "$LENGTH" 5 $((second - 1))
+within "at first so many were let in" "$FIRST" 10 $((BACKLOG - RESERVE))
+within "once SYNs were refused, fewer" "$SECOND" 8 $((FIRST - 1))
+within "once connections had to wait, fewer still" "$LENGTH" 5 $((SECOND - 1))
 is "and nobody had to wait" "$(counter bulk withheld)" "$before"
+stop "$held" "${fillers[@]}"
+rm -f "$TMP/go".*
+hold -m list -C $CROWD
+manage
+refused_for_a_second
+come_by_cookies
+before=$(counter bulk cookie_refused)
+filled
+within "with cookies: once SYNs were refused, fewer" "$SECOND" 8 $((FIRST - 1))
+within "once cookies were refused, fewer still" "$LENGTH" 5 $((SECOND - 1))
+is "those of cookies came back as bulk" "$(counter gold promoted)" 0
+is "and none was refused again" "$(counter bulk cookie_refused)" "$before"

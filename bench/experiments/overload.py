@@ -80,8 +80,9 @@ CELLS = [
     vary("preferred-1", preferred=0.01),
     vary("preferred-25", preferred=0.25),
     vary("preferred-75", preferred=0.75),
-    # More handshakes under way than slots.
-    vary("preferred-75-short", preferred=0.75, rtt_ms=200.0, backlog=16),
+    # More handshakes under way than slots; for thousands of ordinary ones let in.
+    vary("preferred-75-short", preferred=0.75, rtt_ms=200.0, backlog=16,
+         shortest_s=30.0),
     vary("preferred-150", fast=True, preferred=1.5),
     vary("preferred-150-min-share", preferred=1.5, config=MIN_SHARE,
          settle_s=2.5, shortest_s=20.0),
