@@ -24,10 +24,9 @@ CAPACITY_SLACK = 0.97       # of the nominal capacity: what has to be measured
 EXPERIMENTS = Path(__file__).resolve().parent / "experiments"
 
 
-# A guest has to carry this many SYNs a second, answered by cookies, for floods to be
-# sent at the rate that their cells name; where it carries less, they are in
-# proportion, but for those that any guest carries.
-FLOOD_FULL, FLOOD_SMALL = 75000.0, 1000.0
+# A flood is no more than this part of what the guest carries, SYNs a second that it
+# answers by cookies; but what any guest carries comes.
+FLOOD_PART, FLOOD_SMALL = 0.75, 1000.0
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,8 @@ class Cell:
 
     spoofed: float = 0.0        # SYNs from addresses that nobody has,
     spoofed_in: str = "ordinary"    # in the prefix of this group, or of the world
-    flood: float = 0.0          # the same, but in SYNs a second where the guest
-                                # carries FLOOD_FULL; from a CPU of its own
+    flood: float = 0.0          # the same, but in SYNs a second, as far as the
+                                # guest carries them; from a CPU of its own
     flood_s: float = 0.0        # for so long only
     synack_retries: int = -1    # the server's sysctl
     drain_s: float = 0.0        # wait for SYN-ACKs so long after the load
@@ -168,8 +167,8 @@ class Cell:
             length = self.shortest_s
         end = self.ramp_s + length
         flood = self.flood
-        if flood > FLOOD_SMALL:
-            flood *= min(1.0, (carries or FLOOD_FULL) / FLOOD_FULL)
+        if carries:
+            flood = min(flood, max(FLOOD_PART * carries, FLOOD_SMALL))
         return {"ordinary_per_s": self.ordinary * capacity,
                 "preferred_per_s": rate,
                 "preferred_count": round(rate * length),

@@ -126,9 +126,7 @@ def print_table(results):
         print(f"{kind}: C = {capacity:.1f} connections/s")
     if results.carries:
         print(f"the guest carries {results.carries:.0f} SYNs/s: floods of more than "
-              f"{experiment.FLOOD_SMALL:.0f}/s come at "
-              f"{min(1, results.carries / experiment.FLOOD_FULL):.2f} of the rate "
-              "that their cells name")
+              f"{experiment.FLOOD_PART * results.carries:.0f}/s come at that rate")
     again = sum(r.facts.get("again", False) for c in results.cells
                 for r in c.runs)
     if again:

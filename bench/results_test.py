@@ -388,8 +388,8 @@ class Flooding(unittest.TestCase):
     def test_a_guest_that_carries_less_gets_less(self):
         for carries, named, rate in (
                 (None, 8000, 8000), (1e6, 8000, 8000),
-                (experiment.FLOOD_FULL / 4, 8000, 2000),
-                (experiment.FLOOD_FULL / 4, 100, 100)):
+                (4000, 8000, 4000 * experiment.FLOOD_PART),
+                (4000, 3000, 3000), (1000, 8000, 1000), (10, 100, 100)):
             cell = replace(FLOODED, flood=float(named))
             self.assertEqual(cell.schedule(C, True, carries)["spoofed_per_s"], rate)
 

@@ -37,7 +37,7 @@
 
 #include "common.h"
 
-#define PERIOD		(2 * NSEC_PER_MSEC)	/* ns */
+#define PERIOD		(100 * NSEC_PER_USEC)	/* ns */
 #define GRACE		(200 * NSEC_PER_MSEC)
 #define BATCH		32
 #define LANES		4

@@ -6,10 +6,9 @@
 # Set-up.  A server with time to spare (C measured first; preferred clients offer half
 # of it, open loop, no RTT).  A flood of SYNs with the options of a Linux client comes
 # from a CPU of its own, from random sources in 10/8 and 2001:db8:f000::/36, or in
-# the ordinary clients' own prefix; its replies go to a sink.  Rates are those of a
-# guest that carries 75,000 SYNs a second; where it carries less, those above 1000/s
-# are in proportion.  Times of connect() count from the call.  tcp_max_syn_backlog is
-# the backlog.
+# the ordinary clients' own prefix; its replies go to a sink.  No flood is more than
+# three quarters of what the guest carries.  Times of connect() count from the call.
+# tcp_max_syn_backlog is the backlog.
 #
 # Systems.  NAME:N has net.ipv4.tcp_syncookies=N.  "idle": no flood; "ingress-drop":
 # it is dropped by its device, which is how fast this machine is while one comes.
