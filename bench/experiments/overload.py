@@ -156,6 +156,9 @@ def claims(view):
                       "%")
     adapted = synq.adapt_s()
     if adapted:
+        # Nobody is further from a change than a step.
+        yield at_least("preferred served, around changes", synq.served("preferred"),
+                       1.0, "%")
         bound = max(2.0, 20 * cell.service_ms / 1e3)
         yield at_least(f"capacity changes adapted to within {bound:g} s",
                        sum(t <= bound for t in adapted) / len(adapted), .9,
