@@ -1,33 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who may use the queues of a listener: the tests at the SYN and at the final
- * ACK.  What follows from the second is gate.c's business.
- *
- * DOC: the limits
- *
- * The kernel promotes while the queue holds no more than sk_max_ack_backlog
- * requests.  A class is promoted while it holds fewer than
- *
- *	backlog - reserves of the classes before - slack
- *
- * requests of any class, so that a class never occupies a slot reserved for
- * one before it.  The gate reads the length without a lock, and a child is
- * queued after it has passed: N CPUs may overshoot by N - 1.  The slack is for
- * them.  A class always has one slot, however short the backlog.  The first
- * class has no limit but the kernel's.
- *
- * A share of what is accepted is worth nothing without slots: for a class with
- * a minimum share half as much again of the backlog is kept (who is due waits
- * for those who are there already, and there must be one after him), for every
- * class in weighted order its share.  Those of them that the class does not use
- * come off the limits of all others; those that it uses are counted already.
- *
- * The last sixteenth below the limit is for final ACKs of SYN cookies: a
- * cookie's connection that is refused has no request in the SYN queue whose
- * SYN-ACK the kernel would send again.  At the SYN a sixteenth more is left, or as
- * much as it takes (slack.c), so that the gate has little to do.
- *
- * DOC: the test at the SYN
+ * ACK.  What follows from the second is gate.c's business, how long the queue may get
+ * limit.c's.
  *
  * A refused promotion leaves the request half open (withheld.c), in the SYN
  * queue, which all classes share and which the kernel prunes when it is half
@@ -51,7 +26,6 @@
  */
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
-#include <linux/cpumask.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <net/inet_connection_sock.h>
@@ -59,108 +33,11 @@
 #include <net/tcp.h>
 #include "admission.h"
 #include "law.h"
+#include "limit.h"
 
 #define QUARTER(backlog)	max_t(u32, (backlog) / 4, 1)
-#define COOKIE_SLACK(backlog)	((backlog) / 16)
-#define NO_LIMIT		U32_MAX
 
 static_assert(SYNQ_SLOTS <= BITS_PER_TYPE(u32));	/* synq_admission.busy */
-
-/* Slots of the queue that a share of it means: at least one. */
-static u32 share_of(u32 backlog, u32 share, u32 whole)
-{
-	return share ? max_t(u32, (u64)backlog * share / whole, 1) : 0;
-}
-
-/* Slots that only @class may use. */
-static u32 kept_for(const struct synq_conf *conf,
-		    const struct synq_listener *listener,
-		    const struct synq_class *class, u32 backlog)
-{
-	switch ((enum synq_order)listener->order) {
-	case SYNQ_ORDER_STRICT:
-		return share_of(backlog, 3 * class->min_share, 2 * 100);
-	case SYNQ_ORDER_WEIGHTED:
-		if (!synq_conf_shares(conf, class))
-			break;
-		return share_of(backlog, class->weight_effective,
-				conf->weights);
-	case SYNQ_ORDER_FIFO:
-		break;
-	}
-	return 0;
-}
-
-/* Are slots kept for any class?  Most configurations need not be asked for each. */
-static bool keeps_any(const struct synq_conf *conf,
-		      const struct synq_listener *listener)
-{
-	switch ((enum synq_order)listener->order) {
-	case SYNQ_ORDER_STRICT:
-		return conf->min_shares;
-	case SYNQ_ORDER_WEIGHTED:
-		return true;
-	case SYNQ_ORDER_FIFO:
-		break;
-	}
-	return false;
-}
-
-/*
- * Slots that are kept for others than @class and still free; @any: there are such
- * slots at all.
- */
-static u32 free_for_others(const struct synq_conf *conf,
-			   const struct synq_listener *listener,
-			   const struct synq_class *class,
-			   const struct synq_acceptq *queue, u32 backlog,
-			   bool *any)
-{
-	u32 left = 0;
-	u8 i;
-
-	*any = false;
-	if (!keeps_any(conf, listener))
-		return 0;
-	for (i = 0; i < conf->n_positions; i++) {
-		u32 kept;
-
-		if (conf->order[i] == class->slot)
-			continue;
-		kept = kept_for(conf, listener, &conf->class[conf->order[i]],
-				backlog);
-		*any |= kept;
-		left += kept - min(kept, synq_acceptq_own(queue, i));
-	}
-	return left;
-}
-
-/* Requests of any class up to which @class may be promoted. */
-static u32 limit_of(const struct synq_conf *conf,
-		    const struct synq_listener *listener,
-		    const struct synq_class *class,
-		    const struct synq_acceptq *queue, u32 backlog)
-{
-	bool any;
-	u32 taken = free_for_others(conf, listener, class, queue, backlog,
-				    &any);
-
-	if (class->slot == SYNQ_SLOT_LOCAL || (!class->reserve_before && !any))
-		return NO_LIMIT;
-	/* A reserve is at least one slot. */
-	if (class->reserve_before)
-		taken += share_of(backlog, class->reserve_before, 100);
-	taken += min_t(u32, num_online_cpus() - 1, backlog / 16);
-	return backlog > taken ? backlog - taken : 1;
-}
-
-/* The same without the slots kept for the final ACKs of cookies. */
-static u32 limit_without_slack(u32 limit, u32 backlog)
-{
-	if (limit == NO_LIMIT)
-		return limit;
-	return limit > COOKIE_SLACK(backlog) ? limit - COOKIE_SLACK(backlog) : 1;
-}
 
 /* Who has no reserve before him has a slack of his own: others leave him theirs. */
 static struct synq_slack *slack_of(struct synq_admission *admission,
@@ -193,15 +70,17 @@ static void limit_first(struct synq_law *law, const struct synq_class *class,
 		return;
 	law->limit = synq_slack_first(READ_ONCE(admission->first.more),
 				      backlog, departures(law, admission));
-	law->kept = max(law->kept, share_of(backlog, class->reserve_effective, 100));
+	law->kept = max(law->kept, synq_limit_share(backlog,
+						    class->reserve_effective,
+						    100));
 }
 
 /* At the SYN: no forecast is exact, and the gate shall have little to do. */
 static u32 limit_at_syn(u32 limit, u32 backlog, u32 more)
 {
-	if (limit == NO_LIMIT)
+	if (limit == SYNQ_LIMIT_NONE)
 		return limit;
-	return synq_slack_limit(limit_without_slack(limit, backlog), more,
+	return synq_slack_limit(synq_limit_ack(limit, backlog), more,
 				backlog);
 }
 
@@ -436,7 +315,7 @@ static bool has_room(const struct synq_admission *admission,
 				   READ_ONCE(sk->sk_max_ack_backlog));
 	return !class->cap && !class->reserve_before &&
 	       class->max_wait_effective == SYNQ_WAIT_NONE &&
-	       !keeps_any(conf, listener) &&
+	       !synq_limit_keeps_any(conf, listener) &&
 	       queued <= READ_ONCE(sk->sk_max_ack_backlog);
 }
 
@@ -448,7 +327,7 @@ ask_law(struct synq_admission *admission, const struct synq_conf *conf,
 	const struct synq_withheld *withheld, u32 refused_ms)
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
-	u32 limit = limit_of(conf, listener, class, queue, backlog);
+	u32 limit = synq_limit_of(conf, listener, class, queue, backlog);
 	u32 more = READ_ONCE(slack_of(admission, class)->more);
 	struct synq_view view = {
 		.admission = admission,
@@ -464,10 +343,10 @@ ask_law(struct synq_admission *admission, const struct synq_conf *conf,
 		.limit = limit_at_syn(limit, backlog, more),
 		.queued = view.queued,
 		.most = view.queued,
-		.withheld_max = NO_LIMIT,
-		.kept = kept_at_syn(kept_for(conf, listener, class, backlog),
+		.withheld_max = SYNQ_LIMIT_NONE,
+		.kept = kept_at_syn(synq_limit_kept(conf, listener, class, backlog),
 				    more, backlog),
-		.cap = share_of(backlog, class->cap, 100),
+		.cap = synq_limit_share(backlog, class->cap, 100),
 		.own = synq_acceptq_own(queue, class->position),
 		.ahead = view.ahead,
 		.low = min(view.queued, READ_ONCE(queue->drain.low)),
@@ -476,7 +355,7 @@ ask_law(struct synq_admission *admission, const struct synq_conf *conf,
 	};
 	enum synq_law_answer answer;
 
-	if (limit == NO_LIMIT) {
+	if (limit == SYNQ_LIMIT_NONE) {
 		limit_first(&law, class, admission, backlog);
 	} else {
 		law.withheld = min_t(u32, READ_ONCE(withheld->total),
@@ -490,7 +369,7 @@ ask_law(struct synq_admission *admission, const struct synq_conf *conf,
 	answer = synq_law(&law);
 	if (answer == SYNQ_LAW_LATE ||
 	    (answer == SYNQ_LAW_FULL &&
-	     (limit != NO_LIMIT ||
+	     (limit != SYNQ_LIMIT_NONE ||
 	      departures(&law, admission) > QUARTER(backlog)))) {
 		foresee(&law, &view);
 		answer = synq_law(&law);
@@ -678,13 +557,13 @@ bool synq_admission_promote(const struct synq_conf *conf,
 			    enum synq_final final)
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
-	u32 limit = limit_of(conf, listener, class, queue, backlog);
+	u32 limit = synq_limit_of(conf, listener, class, queue, backlog);
 
-	if (limit == NO_LIMIT ||
+	if (limit == SYNQ_LIMIT_NONE ||
 	    synq_acceptq_own(queue, class->position) <
-	    kept_for(conf, listener, class, backlog))
+	    synq_limit_kept(conf, listener, class, backlog))
 		return true;
 	if (final != SYNQ_FINAL_COOKIE)
-		limit = limit_without_slack(limit, backlog);
+		limit = synq_limit_ack(limit, backlog);
 	return READ_ONCE(sk->sk_ack_backlog) < limit;
 }
