@@ -132,6 +132,32 @@ static void publish(struct synq_admission *admission, u8 slot)
 }
 
 /**
+ * synq_admission_forget() - other classes have the slots of some that are gone
+ * @admission: of the listener
+ * @slots: as bits
+ *
+ * A SYN that was judged by the snapshot before may still count for the wrong one.
+ *
+ * Context: any
+ */
+void synq_admission_forget(struct synq_admission *admission, u32 slots)
+{
+	spin_lock_bh(&admission->lock);
+	for (; slots; slots &= slots - 1) {
+		u8 slot = __ffs(slots);
+
+		memset(&admission->flight[slot], 0,
+		       sizeof(admission->flight[slot]));
+		synq_flight_init(&admission->flight[slot]);
+		synq_halfopen_forget(&admission->synqueue.halfopen, slot);
+		memset(&admission->synqueue.flood[slot], 0,
+		       sizeof(admission->synqueue.flood[slot]));
+		publish(admission, slot);
+	}
+	spin_unlock_bh(&admission->lock);
+}
+
+/**
  * synq_admission_advance() - let time pass
  * @admission: of the listener
  * @sk: listener

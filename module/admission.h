@@ -74,6 +74,7 @@ enum synq_final {
 };
 
 void synq_admission_init(struct synq_admission *admission, const struct sock *sk);
+void synq_admission_forget(struct synq_admission *admission, u32 slots);
 void synq_admission_advance(struct synq_admission *admission,
 			    const struct sock *sk, u64 now_ns);
 enum synq_verdict synq_admission_syn(struct synq_admission *admission,

@@ -273,11 +273,13 @@ struct synq_class *synq_conf_class_by_name(struct synq_conf *conf,
 /*
  * A slot whose class has another name than before begins afresh: a full
  * bucket, counters at zero.  A state of a bucket means nothing at another rate.
+ * Returns these slots, as bits.
  */
-static void reset_slots(struct synq_net *sn, const struct synq_conf *old,
-			const struct synq_conf *conf)
+static u32 reset_slots(struct synq_net *sn, const struct synq_conf *old,
+		       const struct synq_conf *conf)
 {
 	unsigned int i;
+	u32 fresh = 0;
 	u8 slot;
 
 	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
@@ -289,11 +291,13 @@ static void reset_slots(struct synq_net *sn, const struct synq_conf *old,
 			atomic64_set(&sn->tat[slot], 0);
 		if (was && !strcmp(was->name, is->name))
 			continue;
+		fresh |= BIT(slot);
 		for (i = 0; i < conf->n_listeners; i++)
 			synq_port_clear(conf->listener[i].port, slot);
 		if (conf->forwarded.port)
 			synq_port_clear(conf->forwarded.port, slot);
 	}
+	return fresh;
 }
 
 /**
@@ -325,7 +329,7 @@ int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf)
 	if (conf) {
 		conf->generation = ++sn->generation;
 		conf->serial = atomic64_inc_return(&serial);
-		reset_slots(sn, old, conf);
+		change.fresh = reset_slots(sn, old, conf);
 	}
 	rcu_assign_pointer(sn->conf, change.conf ? conf : NULL);
 	if (change.conf)

@@ -189,6 +189,7 @@ enum synq_conf_event {
 struct synq_conf_change {
 	struct synq_net *sn;
 	const struct synq_conf *conf;	/* the new one; NULL: unconfigured */
+	u32 fresh;			/* slots of other classes than before, as bits */
 };
 
 int synq_conf_start(void);

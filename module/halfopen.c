@@ -117,6 +117,23 @@ void synq_halfopen_answered(struct synq_halfopen *halfopen, u8 class,
 		take(halfopen, slice - 1, class, 1);
 }
 
+/**
+ * synq_halfopen_forget() - another class has the number of one that is gone
+ * @halfopen: of the listener
+ * @class: the number
+ *
+ * The requests of the former are nobody's any more.
+ *
+ * Context: any; callers exclude each other
+ */
+void synq_halfopen_forget(struct synq_halfopen *halfopen, u8 class)
+{
+	u64 slice;
+
+	for (slice = 0; slice < SYNQ_HALFOPEN_SLICES; slice++)
+		take(halfopen, slice, class, slice_at(halfopen, slice)[class]);
+}
+
 /* The class that has most in a slice. */
 static u8 most_in(struct synq_halfopen *halfopen, u64 slice)
 {

@@ -32,6 +32,7 @@ void synq_halfopen_init(struct synq_halfopen *halfopen, u64 now_ns);
 void synq_halfopen_begin(struct synq_halfopen *halfopen, u8 class, u64 now_ns);
 void synq_halfopen_answered(struct synq_halfopen *halfopen, u8 class,
 			    u64 now_ns, u64 age_ns);
+void synq_halfopen_forget(struct synq_halfopen *halfopen, u8 class);
 void synq_halfopen_settle(struct synq_halfopen *halfopen, u64 now_ns,
 			  u32 length);
 

@@ -78,6 +78,27 @@ static bool expires(void)
 	return sums_agree(&halfopen);
 }
 
+/* Of one class nothing is left, of the others all. */
+static bool forgets(void)
+{
+	struct synq_halfopen halfopen = { 0 };
+	u32 n;
+
+	synq_halfopen_init(&halfopen, 0);
+	for (n = 0; n < 80; n++) {
+		synq_halfopen_begin(&halfopen, 2, n * S);
+		synq_halfopen_begin(&halfopen, 3, n * S);
+	}
+	synq_halfopen_forget(&halfopen, 2);
+	check(!halfopen.open[2] && halfopen.open[3] == halfopen.total &&
+	      halfopen.total >= 60, "%u %u %u", halfopen.open[2],
+	      halfopen.open[3], halfopen.total);
+	synq_halfopen_forget(&halfopen, 2);
+	check(sums_agree(&halfopen), "not twice");
+	synq_halfopen_answered(&halfopen, 2, 80 * S, S);
+	return sums_agree(&halfopen);
+}
+
 /* The oldest are gone first, and of one slice those of a flood. */
 static bool settles(void)
 {
@@ -203,6 +224,7 @@ int main(void)
 		{ "what is begun is open until it is answered", begun_and_answered },
 		{ "the slice before counts, too", slice_before },
 		{ "what is older than 64 s is not counted", expires },
+		{ "a class that is gone leaves nothing", forgets },
 		{ "the oldest are gone first", settles },
 		{ "it follows a queue", like_the_queue },
 		{ "the sums agree after anything", at_random },

@@ -508,6 +508,21 @@ static bool sort_some(struct synq_net *sn, const struct synq_conf *conf)
 	return more;
 }
 
+/* A new snapshot is in force, where some slots have come to mean other classes. */
+static void forget_slots(struct synq_net *sn, u32 slots)
+{
+	struct synq_record *record;
+	int bucket;
+
+	if (!slots)
+		return;
+	spin_lock_bh(&synq_record_lock);
+	hash_for_each(synq_records, bucket, record, node)
+		if (record->sn == sn)
+			synq_admission_forget(&record->admission, slots);
+	spin_unlock_bh(&synq_record_lock);
+}
+
 /* Another snapshot is in force, or none: synq was switched off or on. */
 static void set_all_retries(struct synq_net *sn)
 {
@@ -531,6 +546,7 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 		break;
 	case SYNQ_CONF_PUBLISHED:
 		detach(change->sn, change->conf);
+		forget_slots(change->sn, change->fresh);
 		set_all_retries(change->sn);
 		while (change->conf && !READ_ONCE(change->sn->bypass) &&
 		       sort_some(change->sn, change->conf))
