@@ -258,8 +258,8 @@ class Outcome:
     def withheld(self, *classes):
         """Connections withheld, of those let in.
 
-        Those of SYN cookies have no request to be withheld: each of their ACKs that
-        finds no slot counts.
+        Those of SYN cookies have no request to be withheld: those that found no slot
+        count.
         """
         return self.part_of_promoted("withheld", *classes) + \
             self.part_of_promoted("cookie_refused", *classes)

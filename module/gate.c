@@ -17,6 +17,8 @@
 #include <net/tcp.h>
 #include "admission.h"
 #include "gate.h"
+#include "refusal.h"
+#include "segment.h"
 #include "tcpopt.h"
 
 /**
@@ -80,6 +82,7 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 	const struct synq_listener listener =
 		synq_record_listener(record,
 				     synq_conf_listener(conf, port->port));
+	u64 hash;
 
 	if (synq_admission_promote(conf, &listener, class, sk,
 				   &record->acceptq, final)) {
@@ -106,7 +109,10 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 						req, final, false);
 		break;
 	case SYNQ_FINAL_COOKIE:
-		synq_count(port, class->slot, SYNQ_COUNT_COOKIE_REFUSED);
+		hash = synq_segment_connection(record->sn, skb);
+		if (!synq_refusal_connection(record->sn, hash))
+			synq_count(port, class->slot,
+				   SYNQ_COUNT_COOKIE_REFUSED);
 		synq_admission_turned_away(&record->admission, class, sk);
 		break;
 	case SYNQ_FINAL_FASTOPEN:

@@ -5,7 +5,8 @@
  *
  * - a fingerprint of each (fingerprint.c), by which one that comes again is
  *   told from a first try.  A flood pushes fingerprints out, and then retries
- *   are taken for first tries: the table has room for 8192;
+ *   are taken for first tries: the table has room for 8192.  So are connections
+ *   of SYN cookies that found no slot, which leave nothing else behind;
  * - a sample in full, for who asks why a client does not get in.  So that a
  *   flood leaves it a span of some seconds, a token bucket limits what is
  *   written: one for first tries and another for retries, since forged SYNs
@@ -181,6 +182,25 @@ void synq_refusal_note(const struct synq_net *sn,
 	if (may_write(refusals, syn->is_retry, now))
 		write_sample(refusals, syn, port, class, reason, observed,
 			     now);
+}
+
+/**
+ * synq_refusal_connection() - a connection of a SYN cookie found no slot: again?
+ * @sn: network namespace
+ * @hash: synq_segment_connection()
+ *
+ * Its client sends its ACK, what it says, and that again and again.
+ *
+ * Context: any, rcu_read_lock()
+ * Return: false if it found none before, so far as is remembered
+ */
+bool synq_refusal_connection(const struct synq_net *sn, u64 hash)
+{
+	struct synq_refusals *refusals = rcu_dereference(sn->refusals);
+
+	return refusals &&
+	       synq_fingerprint_note(&refusals->fingerprints, hash,
+				     to_ms(ktime_get_ns())) >= 0;
 }
 
 /**

@@ -66,7 +66,7 @@ struct synq_refusal {
  * @lock: protects @written and @sample
  * @written: refusals ever written to @sample
  * @sample: the last ones; number n, from 1, stands at n modulo its size
- * @fingerprints: of refused SYNs
+ * @fingerprints: of refused SYNs, and of connections that found no slot
  */
 struct synq_refusals {
 	struct rcu_head rcu;
@@ -112,6 +112,7 @@ static inline bool synq_refusal_is_sated(const struct synq_refusals *refusals,
 	return READ_ONCE(refusals->sated[is_retry]) == now;
 }
 
+bool synq_refusal_connection(const struct synq_net *sn, u64 hash);
 unsigned long synq_refusal_newest(const struct synq_net *sn);
 bool synq_refusal_get(const struct synq_net *sn, unsigned long number,
 		      struct synq_refusal *refusal);

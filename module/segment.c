@@ -212,8 +212,8 @@ u64 synq_segment_addresses6(const struct synq_net *sn, const void *saddr,
  * @seg: the SYN
  *
  * As synq_segment_hash(), for less than a tenth of the price: each SYN of a flood pays
- * it.  A * sender who knew the key could make SYNs that are taken for each other, or that push
- * out those of somebody else, which any SYNs do if there are enough; and nothing
+ * it.  A sender who knew the key could make SYNs that are taken for each other, or that
+ * push out those of somebody else, which any SYNs do if there are enough; and nothing
  * that comes out of here can be seen from outside.
  *
  * Context: any
@@ -228,4 +228,35 @@ u64 synq_segment_fingerprint(const struct synq_net *sn,
 			addresses4(seg);
 
 	return synq_segment_fingerprint_of(sn, addresses, ports_and_seq(seg));
+}
+
+/**
+ * synq_segment_connection() - by which a connection of a SYN cookie is known again
+ * @sn: network namespace, whose key nobody outside knows
+ * @skb: a segment of its client, which is to complete its handshake
+ *
+ * Until it is promoted all its segments acknowledge the cookie, and nothing else.
+ *
+ * Context: any
+ * Return: as synq_segment_fingerprint()
+ */
+u64 synq_segment_connection(const struct synq_net *sn,
+			    const struct sk_buff *skb)
+{
+	const struct tcphdr *th = tcp_hdr(skb);
+	struct synq_segment seg = {
+		.client.dport = th->dest,
+		.sport = th->source,
+		.seq = th->ack_seq,
+	};
+
+	if (skb->protocol == htons(ETH_P_IPV6)) {
+		seg.client.addr = &ipv6_hdr(skb)->saddr;
+		seg.client.daddr = &ipv6_hdr(skb)->daddr;
+		seg.client.is_v6 = true;
+	} else {
+		seg.client.addr = &ip_hdr(skb)->saddr;
+		seg.client.daddr = &ip_hdr(skb)->daddr;
+	}
+	return synq_segment_fingerprint(sn, &seg);
 }

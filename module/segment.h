@@ -50,6 +50,8 @@ u64 synq_segment_hash(const struct synq_net *sn,
 		      const struct synq_segment *seg);
 u64 synq_segment_fingerprint(const struct synq_net *sn,
 			     const struct synq_segment *seg);
+u64 synq_segment_connection(const struct synq_net *sn,
+			    const struct sk_buff *skb);
 u64 synq_segment_addresses6(const struct synq_net *sn, const void *saddr,
 			    const void *daddr);
 

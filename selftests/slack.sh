@@ -8,12 +8,13 @@
 # and ask again.
 #
 # Would miss its mark if: nothing were learned from those that were refused, or had to
-# wait, or had cookies, or the class were shut out.
+# wait, or had cookies, or the class were shut out; or what was refused were segments, not
+# connections.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/gate_lib.sh"
 need tc
-plan 9
+plan 10
 
 CROWD=50
 
@@ -96,6 +97,8 @@ manage
 refused_for_a_second
 come_by_cookies
 before=$(counter bulk cookie_refused)
+within "each counts once, however often it asked" "$before" 5 \
+	$((CROWD - (BACKLOG - RESERVE)))
 filled
 within "with cookies: once SYNs were refused, fewer" "$SECOND" 8 $((FIRST - 1))
 within "once cookies were refused, fewer still" "$LENGTH" 5 $((SECOND - 1))
