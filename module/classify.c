@@ -22,7 +22,7 @@
  * The packet has it in LOCAL_IN.  In PREROUTING it is that only unless it will be
  * rewritten; but one for which no socket listens where it was sent is not judged
  * there.  There is one exception, then: a SYN for a socket that listens, which a rule
- * rewrites all the same.  It is judged as one for that socket (syn_hook.c) and of
+ * rewrites all the same.  It is judged as one for that socket (arrival.c) and of
  * the class that it has there.  Where classes have marks, it keeps this class in
  * the queue that it comes to; else it has that of its new destination there.
  *

@@ -290,7 +290,7 @@ static inline bool synq_conf_shares(const struct synq_conf *conf,
  * synq_conf_answers() - is the excess of a class answered?
  * @class: of a snapshot
  *
- * Then its SYNs are judged after the host's firewall (syn_hook.c).
+ * Then its SYNs are judged after the host's firewall (arrival.c).
  *
  * Context: any; the caller keeps the snapshot
  * Return: true if so

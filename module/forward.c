@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Edits of a configuration that is not published: services of other hosts, to
- * which this one forwards.  What they mean to a SYN is in syn_hook.c and judge.c.
+ * which this one forwards.  What they mean to a SYN is in arrival.c and judge.c.
  *
  * One set of counters is for all of them, and stays as long as there is one.
  *

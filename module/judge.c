@@ -27,7 +27,7 @@
  * is counted under one.  Whether it exceeds the rate of its class or that of its
  * source makes no difference to that, and is counted besides.
  *
- * Knows nothing of where packets come from: syn_hook.c finds the SYN and its
+ * Knows nothing of where packets come from: arrival.c finds the SYN and its
  * listener, and carries out what is said here.
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
@@ -52,7 +52,7 @@
 /* Of the SYNs left in all network namespaces: the hashes of each have another key. */
 static struct synq_left notes ____cacheline_aligned;
 
-static_assert(SYNQ_LEFT_MS < MSEC_PER_SEC);	/* see synq_judge_was_left() */
+static_assert(SYNQ_LEFT_MS < MSEC_PER_SEC);	/* see synq_judge_left_any() */
 
 static u32 now_ms(void)
 {
@@ -411,7 +411,7 @@ bool synq_judge_leaves(struct synq_arrival *syn)
 	if (!syn->cookie ||
 	    !synq_left_put(&notes, synq_segment_hash(sn, &syn->seg), now_ms()))
 		return false;
-	/* Pairs with READ_ONCE in synq_judge_was_left(); no order needed. */
+	/* Pairs with READ_ONCE in synq_judge_left_any(); no order needed. */
 	if (time_before(READ_ONCE(sn->left), jiffies))
 		WRITE_ONCE(sn->left, jiffies);
 	return true;
@@ -435,7 +435,7 @@ bool synq_judge_was_left(const struct synq_arrival *arrival,
 
 	if (arrival->class && synq_conf_answers(arrival->class))
 		return true;
-	if (time_after(jiffies, READ_ONCE(sn->left) + HZ))
+	if (!synq_judge_left_any(sn))
 		return false;
 	return synq_left_take(&notes, synq_segment_hash(sn, before), now_ms());
 }

@@ -5,6 +5,8 @@
 #ifndef _SYNQ_JUDGE_H
 #define _SYNQ_JUDGE_H
 
+#include <linux/compiler.h>
+#include <linux/jiffies.h>
 #include "refusal.h"
 #include "segment.h"
 
@@ -52,5 +54,18 @@ bool synq_judge(struct synq_arrival *syn);
 bool synq_judge_forwarded(struct synq_arrival *syn);
 void synq_judge_mark(const struct synq_arrival *arrival,
 		     const struct synq_class *class);
+
+/**
+ * synq_judge_left_any() - may a SYN have been left to LOCAL_IN, to get a cookie?
+ * @sn: network namespace
+ *
+ * Context: any
+ * Return: false if none was for a second
+ */
+static inline bool synq_judge_left_any(const struct synq_net *sn)
+{
+	/* Pairs with WRITE_ONCE in synq_judge_leaves(); no order needed. */
+	return time_before_eq(jiffies, READ_ONCE(sn->left) + HZ);
+}
 
 #endif /* _SYNQ_JUDGE_H */

@@ -153,9 +153,9 @@ struct synq_net {
 	atomic_t sockets;		/* record.c: managed sockets */
 	unsigned long left;		/* judge.c: jiffies */
 
-	atomic64_t fragments;		/* syn_hook.c */
-	atomic64_t no_listener;		/* syn_hook.c */
-	atomic64_t malformed;		/* syn_hook.c */
+	atomic64_t fragments;		/* arrival.c */
+	atomic64_t no_listener;		/* arrival.c */
+	atomic64_t malformed;		/* arrival.c */
 	atomic64_t attach_failed;	/* listener.c */
 	atomic64_t foreign_owner;	/* listener.c */
 	atomic64_t index_failed;	/* index.c */

@@ -5,7 +5,7 @@
  *
  * What is remembered is that a SYN to an address and a port, by an interface, is for
  * a socket of a configured listener, whoever sent it.  So it is not for where a BPF
- * program chooses the socket: syn_hook.c notes nothing then.
+ * program chooses the socket: arrival.c notes nothing then.
  *
  * It is true when it is noted, and believed in the same jiffy, on the same CPU, under
  * the same snapshot.  What may have changed meanwhile is what two CPUs may disagree
