@@ -110,9 +110,9 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 		break;
 	case SYNQ_FINAL_COOKIE:
 		hash = synq_segment_connection(record->sn, skb);
-		if (!synq_refusal_connection(record->sn, hash))
-			synq_count(port, class->slot,
-				   SYNQ_COUNT_COOKIE_REFUSED);
+		if (synq_refusal_connection(record->sn, hash))
+			break;
+		synq_count(port, class->slot, SYNQ_COUNT_COOKIE_REFUSED);
 		synq_admission_turned_away(&record->admission, class, sk);
 		break;
 	case SYNQ_FINAL_FASTOPEN:

@@ -5,11 +5,12 @@
  * may take connections out in bursts, and handshakes may come in bursts.
  *
  * How much is needed is found out.  Whenever a connection had to wait at the gate, or
- * the ACK of a SYN cookie was refused there, the slack grows by a step, but only once
- * in the time that a handshake takes, since what was begun before is not its fault;
- * each connection that had not to wait takes back an eight-thousandth of a step.  So
- * about one in 8000 waits, unless that would want more than a quarter of the backlog
- * beyond the least slack, or half of the limit.
+ * one of a SYN cookie was refused there, the slack grows by a step, but only once in
+ * the time that a handshake takes, since what was begun before is not its fault; each
+ * connection that had not to wait takes back an eight-thousandth of a step.  Those that
+ * wait do so in bunches, so for each further one 8000 more are let in before, but for
+ * no more than four.  So about one in 8000 waits, unless that would want more than a
+ * quarter of the backlog beyond the least slack, or half of the limit.
  *
  * Once SYNs have been refused for want of slots for a second, by a queue that is long,
  * there is a step at least, before anybody had to wait.  Else a short
@@ -30,6 +31,9 @@
 #define PAUSE_NS	(NSEC_PER_SEC / 2)
 /* It is one when it has lasted for so long. */
 #define LASTING_NS	NSEC_PER_SEC
+/* Connections that take back a step. */
+#define PACE		SYNQ_SLACK_ONE
+#define OWED_MAX	(4 * PACE)
 
 /**
  * synq_slack_least() - the slack of a listener of which nothing is known
@@ -138,8 +142,10 @@ void synq_slack_withheld(struct synq_slack *slack, u32 backlog, u64 now_ns,
 {
 	u64 more;
 
-	if (slack->raised_ns && now_ns - slack->raised_ns < handshake_ns)
+	if (slack->raised_ns && now_ns - slack->raised_ns < handshake_ns) {
+		slack->owed = min(slack->owed + PACE, OWED_MAX);
 		return;
+	}
 	slack->raised_ns = now_ns;
 	more = (u64)slack->more + step(backlog);
 	more = min_t(u64, more, (u64)most(backlog) * SYNQ_SLACK_ONE);
@@ -187,5 +193,8 @@ void synq_slack_refused(struct synq_slack *slack, u32 backlog, u64 now_ns)
  */
 void synq_slack_promoted(struct synq_slack *slack, u32 backlog)
 {
-	slack->more -= min(slack->more, synq_slack_least(backlog));
+	if (slack->owed)
+		slack->owed--;
+	else
+		slack->more -= min(slack->more, synq_slack_least(backlog));
 }

@@ -12,12 +12,14 @@
 /**
  * struct synq_slack - of one listener; all zero at first
  * @more: slots beyond the least slack, of SYNQ_SLACK_ONE each
+ * @owed: connections that have to be let in before it shrinks
  * @raised_ns: when it was raised last
  * @refused_ns: when a SYN was refused last for want of a slot
  * @since_ns: since when SYNs are, without a long pause
  */
 struct synq_slack {
 	u32 more;
+	u32 owed;
 	u64 raised_ns;
 	u64 refused_ns;
 	u64 since_ns;

@@ -88,6 +88,46 @@ static bool settles(void)
 	return true;
 }
 
+static void promoted(struct synq_slack *slack, unsigned int n)
+{
+	while (n--)
+		synq_slack_promoted(slack, 128);
+}
+
+/* Of a bunch each counts, up to a number. */
+static bool in_bunches(void)
+{
+	struct synq_slack slack = { 0 };
+	unsigned int n, i, withheld = 0;
+
+	for (n = 0; n < 3; n++)
+		synq_slack_withheld(&slack, 128, 1000 * MS, 40 * MS);
+	promoted(&slack, 2 * SYNQ_SLACK_ONE);
+	check(synq_slack(slack.more, 128) == 16, "%u",
+	      synq_slack(slack.more, 128));
+	promoted(&slack, SYNQ_SLACK_ONE);
+	check(synq_slack(slack.more, 128) == 8, "%u",
+	      synq_slack(slack.more, 128));
+	for (n = 0; n < 1000; n++)
+		synq_slack_withheld(&slack, 128, 2000 * MS, 40 * MS);
+	promoted(&slack, 5 * SYNQ_SLACK_ONE);
+	check(synq_slack(slack.more, 128) == 8, "%u",
+	      synq_slack(slack.more, 128));
+	for (n = 0; n < 500000; n++) {
+		if (tap_below(30) < synq_slack(slack.more, 128) ||
+		    tap_below(100)) {
+			synq_slack_promoted(&slack, 128);
+			continue;
+		}
+		for (i = 0; i < 4; i++)
+			synq_slack_withheld(&slack, 128, (10000 + n) * MS,
+					    MS / 2);
+		withheld += i;
+	}
+	check(withheld > 30 && withheld < 140, "%u of %u", withheld, n);
+	return true;
+}
+
 /* refused() - by so many SYNs, so often */
 static void refused(struct synq_slack *slack, u64 *now, unsigned int n, u64 every)
 {
@@ -159,6 +199,7 @@ static const struct tap_case cases[] = {
 	{ "grows", grows },
 	{ "once a handshake", once_a_handshake },
 	{ "settles", settles },
+	{ "in bunches", in_bunches },
 	{ "refuses", refuses },
 	{ "first class", is_first },
 	{ "news", news },
