@@ -4,10 +4,11 @@
  *
  * Not if its connection would find no slot: the queue will have reached the
  * limit of the class, or the class its cap.  (Slots that are kept for the class
- * are always there.)  Nor if the gate could be left with more withheld requests
- * than it may have, if many more completed than can be expected.  While it has so
- * many, nobody else comes, but for a floor that keeps the server busy until their
- * clients send again.
+ * are always there.)  Nor if the gate could be left with half of the withheld requests
+ * that it may still have, if many more completed than can be expected: when a spoofed
+ * flood ends, all of those under way do, and nobody knows until the first ones come.
+ * While it has as many as it may have, nobody else comes, but for a floor that keeps
+ * the server busy until their clients send again.
  *
  * And not if the connection would wait for too long: the server takes one out
  * every interval, so with N ahead of it the wait is N intervals.  The same floor
@@ -45,7 +46,8 @@ static bool is_full(const struct synq_law *law)
 		return true;
 	if (law->withheld >= law->withheld_max)
 		return law->most >= FLOOR;
-	return law->most >= (u64)law->limit + law->withheld_max - law->withheld;
+	return law->most >= (u64)law->limit +
+			    (law->withheld_max - law->withheld) / 2;
 }
 
 static u64 room(const struct synq_law *law, u64 wait_ns)

@@ -49,11 +49,11 @@ static bool withheld(void)
 	check(is(with(l.withheld = 32, l.most = 3), SYNQ_LAW_FULL), "a quarter");
 	check(is(with(l.withheld = 32, l.most = 2), SYNQ_LAW_ADMIT),
 	      "a quarter, but the server would idle");
-	check(is(with(l.most = 119), SYNQ_LAW_ADMIT), "may all come");
-	check(is(with(l.most = 120), SYNQ_LAW_FULL), "one too many if all come");
-	check(is(with(l.most = 109, l.withheld = 10), SYNQ_LAW_ADMIT),
+	check(is(with(l.most = 103), SYNQ_LAW_ADMIT), "may all come");
+	check(is(with(l.most = 104), SYNQ_LAW_FULL), "one too many if all come");
+	check(is(with(l.most = 98, l.withheld = 10), SYNQ_LAW_ADMIT),
 	      "beside those that wait");
-	check(is(with(l.most = 110, l.withheld = 10), SYNQ_LAW_FULL),
+	check(is(with(l.most = 99, l.withheld = 10), SYNQ_LAW_FULL),
 	      "one too many beside those that wait");
 	return true;
 }
