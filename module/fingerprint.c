@@ -8,7 +8,7 @@
  * The newest of a set stands first, and moves what was there to the second way.  So
  * nobody need look for the oldest, or for one that is empty.
  *
- * Used for refused SYNs on many CPUs at once, without a lock: a way is one
+ * Used for what was refused, on many CPUs at once, without a lock: a way is one
  * 64-bit word that is read and written as a whole.  Of what two CPUs note in one
  * set at the same instant one may be forgotten, or stand there twice.
  * On a 32-bit machine a word may be torn: a fingerprint with another's time.
