@@ -5,12 +5,13 @@
 # also of what the host itself sends.  A SYN is for the port that the listener has.
 #
 # Would miss its mark if: a rewritten SYN went unjudged, or were judged both where it
-# was sent and where it went; or one that conntrack saw and left alone were.
+# was sent and where it went; or one that conntrack saw and left alone were; or one
+# were taken for another, which was in the same memory before it.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
 need nft
-plan $((4 * KIND_TESTS + 9))
+plan $((4 * KIND_TESTS + 10))
 
 OTHER=8081
 srv nft -f - <<-EOT || die "no NAT"
@@ -76,6 +77,22 @@ for dial in 80 $PORT; do
 	is "the host's own, to port $dial: judged once" \
 		$(($(counter local seen) - before)) 10
 done
+
+# --- one to the listener, one rewritten, and so on, as fast as can be ---
+sq flush
+three_classes | apply
+manage
+srv nft -f - <<-EOT || die "no rewriting without conntrack"
+	table inet synq_turns {
+		chain early {
+			type filter hook prerouting priority -350
+			tcp dport $PORT tcp sport & 1 == 1 tcp dport set 80
+		}
+	}
+EOT
+"$PEER" segment -N "$CLI" -s 10.3.1.1 -S 200 -n 1000 -p 20001 $V4 $PORT >/dev/null
+is "in turns, rewritten or not: each is judged" "$(counter bulk seen)" 1000
+srv nft delete table inet synq_turns
 
 # --- refused ---
 sq flush
