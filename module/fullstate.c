@@ -58,9 +58,8 @@
 /**
  * synq_fullstate_policy() - the policy on cookies in force
  * @sk: listener
- * @listener: configured, of @sk
+ * @listener: configured, as it is for @sk
  * @class: of the client
- * @record: of @sk; NULL: not managed
  *
  * Context: any; the caller keeps the snapshot
  * Return: by class, application and listener; "never" where the kernel would not
@@ -68,16 +67,11 @@
  */
 enum synq_cookies synq_fullstate_policy(const struct sock *sk,
 					const struct synq_listener *listener,
-					const struct synq_class *class,
-					const struct synq_record *record)
+					const struct synq_class *class)
 {
-	struct synq_listener own = *listener;
-
 	if (!READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_syncookies))
 		return SYNQ_COOKIES_NEVER;
-	if (record)
-		own = synq_record_listener(record, listener);
-	return synq_conf_cookies(class, &own);
+	return synq_conf_cookies(class, listener);
 }
 
 /*
@@ -88,7 +82,7 @@ static bool is_denied(const struct sock *sk, const struct synq_listener *listene
 		      const struct synq_class *class,
 		      const struct synq_record *record)
 {
-	switch (synq_fullstate_policy(sk, listener, class, record)) {
+	switch (synq_fullstate_policy(sk, listener, class)) {
 	case SYNQ_COOKIES_INHERIT:
 	case SYNQ_COOKIES_AUTO:
 		return record &&
@@ -111,7 +105,7 @@ static bool wants_syn(const struct sock *sk)
  * synq_fullstate_is_kept() - does a SYN that is let in take a place in the SYN queue?
  * @sk: listener
  * @conf: snapshot
- * @listener: configured, of @sk
+ * @listener: configured, as it is for @sk
  * @class: of the client
  * @record: of @sk
  * @is_v6: the SYN is of IPv6
@@ -167,15 +161,14 @@ void synq_fullstate_request(const struct sock *sk,
 	const struct net *net = sock_net(sk);
 	bool is_v6 = skb->protocol == htons(ETH_P_IPV6);
 	const struct synq_conf *conf;
+	struct synq_listener listener;
 
 	if (READ_ONCE(net->ipv4.sysctl_tcp_syncookies) != 2 ||
 	    inet_csk_reqsk_queue_is_full(sk) || synq_has_isn(skb))
 		return;
-	conf = synq_record_conf(record);
+	conf = synq_record_conf(record, &listener);
 	if (conf &&
-	    synq_fullstate_is_kept(sk, conf,
-				   synq_conf_listener(conf,
-						      record->counters->port),
+	    synq_fullstate_is_kept(sk, conf, &listener,
 				   class_of(conf, skb, is_v6), record, is_v6))
 		synq_choose_isn(net, skb, is_v6);
 }

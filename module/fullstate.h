@@ -13,8 +13,7 @@ struct synq_record;
 
 enum synq_cookies synq_fullstate_policy(const struct sock *sk,
 					const struct synq_listener *listener,
-					const struct synq_class *class,
-					const struct synq_record *record);
+					const struct synq_class *class);
 bool synq_fullstate_is_kept(const struct sock *sk, const struct synq_conf *conf,
 			    const struct synq_listener *listener,
 			    const struct synq_class *class,

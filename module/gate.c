@@ -60,7 +60,8 @@ static void note_full(struct synq_record *record, const struct synq_class *class
 /**
  * synq_gate() - may a connection be promoted now?
  * @record: of the listener
- * @conf: snapshot, with the listener
+ * @conf: snapshot
+ * @listener: configured, as it is for @sk
  * @class: of the connection
  * @sk: listener
  * @skb: segment that completes the handshake
@@ -74,26 +75,24 @@ static void note_full(struct synq_record *record, const struct synq_class *class
  * Return: false, having counted, if it has to wait
  */
 bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
+	       const struct synq_listener *listener,
 	       const struct synq_class *class,
 	       const struct sock *sk, const struct sk_buff *skb,
 	       struct request_sock *req, enum synq_final final)
 {
 	struct synq_port *port = record->counters;
-	const struct synq_listener listener =
-		synq_record_listener(record,
-				     synq_conf_listener(conf, port->port));
 	u64 hash;
 
-	if (synq_admission_promote(conf, &listener, class, sk,
+	if (synq_admission_promote(conf, listener, class, sk,
 				   &record->acceptq, final)) {
 		if (is_full(sk, final) &&
-		    !synq_conf_observes(conf, &listener, class))
+		    !synq_conf_observes(conf, listener, class))
 			note_full(record, class, sk, req);
 		return true;
 	}
 	if (synq_gate_is_mp_join(skb))
 		return true;
-	if (synq_conf_observes(conf, &listener, class)) {
+	if (synq_conf_observes(conf, listener, class)) {
 		synq_count(port, class->slot, SYNQ_COUNT_WOULD_WITHHOLD);
 		return true;
 	}

@@ -11,6 +11,7 @@ struct request_sock;
 struct sk_buff;
 
 bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
+	       const struct synq_listener *listener,
 	       const struct synq_class *class,
 	       const struct sock *sk, const struct sk_buff *skb,
 	       struct request_sock *req, enum synq_final final);

@@ -66,8 +66,7 @@ static void count(const struct synq_arrival *syn, enum synq_counter counter)
 
 static enum synq_cookies policy(const struct synq_arrival *syn)
 {
-	return synq_fullstate_policy(syn->sk, syn->listener, syn->class,
-				     syn->record);
+	return synq_fullstate_policy(syn->sk, syn->listener, syn->class);
 }
 
 /*
@@ -83,8 +82,13 @@ static u64 clock_of(struct synq_arrival *syn)
 
 static void find_record(struct synq_arrival *syn)
 {
+	if (syn->record)
+		return;
+	syn->record = synq_record_find(syn->sk);
 	if (!syn->record)
-		syn->record = synq_record_find(syn->sk);
+		return;
+	synq_record_listener(syn->record, syn->listener, &syn->own);
+	syn->listener = &syn->own;
 }
 
 /* Once in a hook: a SYN that cannot be left is judged by what was found. */
@@ -172,7 +176,6 @@ static enum synq_verdict decide(struct synq_arrival *syn)
 {
 	struct synq_record *record = syn->record;
 	enum synq_verdict otherwise, verdict = SYNQ_VERDICT_ADMIT;
-	struct synq_listener own;
 
 	/* Health checks and local proxies. */
 	if (syn->class->slot == SYNQ_SLOT_LOCAL)
@@ -183,11 +186,10 @@ static enum synq_verdict decide(struct synq_arrival *syn)
 	    otherwise != SYNQ_VERDICT_EXCESS_COOKIE)
 		return otherwise;
 	if (record) {
-		own = synq_record_listener(record, syn->listener);
 		synq_admission_advance(&record->admission, syn->sk,
 				       clock_of(syn));
 		verdict = synq_admission_syn(&record->admission, syn->conf,
-					     &own, syn->class, syn->sk,
+					     syn->listener, syn->class, syn->sk,
 					     &record->acceptq,
 					     &record->withheld,
 					     syn->history.refused_ms);

@@ -7,6 +7,7 @@
 
 #include <linux/compiler.h>
 #include <linux/jiffies.h>
+#include "conf.h"
 #include "refusal.h"
 #include "segment.h"
 
@@ -21,10 +22,11 @@ struct synq_record;
  * @seg: as far as it has been read
  * @class: of the client; NULL: not looked up
  * @sk: listener, likewise
- * @listener: configured, of @sk
+ * @listener: configured, of @sk; once @record is known, @own
  * @may_answer: the host's firewall has let it in, so that it may be answered
  * @record: of @sk, set here, like what follows; NULL: not looked up, or not managed
  *	yet
+ * @own: the listener, as it is for @sk
  * @weighed: @policy and @cookie are known
  * @policy: on cookies, in force for it
  * @cookie: to be answered by a cookie, unless it is refused
@@ -41,6 +43,7 @@ struct synq_arrival {
 	const struct synq_listener *listener;
 	bool may_answer;
 	struct synq_record *record;
+	struct synq_listener own;
 	bool weighed;
 	enum synq_cookies policy;
 	bool cookie;

@@ -92,18 +92,15 @@ static void unpin(struct synq_record *record)
  */
 static void synq_data_ready(struct sock *sk)
 {
-	const struct synq_conf *conf;
 	struct synq_record *record;
+	bool more;
 
 	rcu_read_lock();
 	record = synq_record_find(sk);
 	/* By rules 2 and 3 there is one. */
 	if (!WARN_ON_ONCE(!record)) {
-		conf = synq_record_conf(record);
-		if (conf) {
-			synq_record_place(record, conf);
+		if (synq_record_place(record, &more))
 			synq_settle_later(record->sn);
-		}
 		if (READ_ONCE(sk->sk_data_ready) != synq_data_ready &&
 		    !READ_ONCE(record->leaving))
 			pin(record);
@@ -179,6 +176,7 @@ static struct sock *synq_syn_recv_sock(const struct sock *sk,
 	enum synq_final final = final_of(dst, req_unhash);
 	const struct synq_class *class = NULL;
 	const struct synq_conf *conf;
+	struct synq_listener listener;
 	struct synq_record *record;
 	struct sock *child = NULL;
 	u64 claim = 0;
@@ -195,10 +193,11 @@ static struct sock *synq_syn_recv_sock(const struct sock *sk,
 		goto out;
 	}
 	original = record->ops->original;
-	conf = synq_record_conf(record);
+	conf = synq_record_conf(record, &listener);
 	if (conf) {
 		class = synq_classify_request(conf, sk, req);
-		if (!synq_gate(record, conf, class, sk, skb, req, final)) {
+		if (!synq_gate(record, conf, &listener, class, sk, skb, req,
+			       final)) {
 			child = refuse(sk, dst);
 			goto out;
 		}
@@ -281,17 +280,15 @@ static bool may_manage(const struct sock *sk)
 /* By the snapshot in force, which may say nothing, or be only observed. */
 static void set_retries(struct synq_record *record)
 {
-	const struct synq_listener *listener = NULL;
+	struct synq_listener listener;
 	const struct synq_conf *conf;
 
 	lockdep_assert_held(&synq_record_lock);
 	rcu_read_lock();
-	conf = synq_record_conf(record);
-	if (conf && !conf->observe)
-		listener = synq_conf_listener(conf, record->counters->port);
+	conf = synq_record_conf(record, &listener);
 	synq_retries_set(&record->retries, record->sk,
-			 listener && !listener->observe ?
-			 listener->synack_retries : 0);
+			 conf && !conf->observe && !listener.observe ?
+			 listener.synack_retries : 0);
 	rcu_read_unlock();
 }
 
@@ -492,20 +489,23 @@ static void forget_withheld(struct synq_net *sn)
 }
 
 /* A new snapshot is in force: one more chunk of each queue (rule 4). */
-static bool sort_some(struct synq_net *sn, const struct synq_conf *conf)
+static bool sort_some(struct synq_net *sn)
 {
 	struct synq_record *record;
-	bool more = false;
+	bool more, any = false;
 	int bucket;
 
 	spin_lock_bh(&synq_record_lock);
+	rcu_read_lock();
 	hash_for_each(synq_records, bucket, record, node) {
-		if (record->sn != sn || record->leaving)
+		if (record->sn != sn)
 			continue;
-		more |= synq_record_place(record, conf);
+		synq_record_place(record, &more);
+		any |= more;
 	}
+	rcu_read_unlock();
 	spin_unlock_bh(&synq_record_lock);
-	return more;
+	return any;
 }
 
 /* A new snapshot is in force, where some slots have come to mean other classes. */
@@ -548,8 +548,7 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 		detach(change->sn, change->conf);
 		forget_slots(change->sn, change->fresh);
 		set_all_retries(change->sn);
-		while (change->conf && !READ_ONCE(change->sn->bypass) &&
-		       sort_some(change->sn, change->conf))
+		while (sort_some(change->sn))
 			cond_resched();
 		if (change->conf)
 			synq_settle_later(change->sn);

@@ -132,39 +132,42 @@ struct synq_record *synq_record_find(const struct sock *sk)
 /**
  * synq_record_conf() - the snapshot to treat a socket by
  * @record: of the socket
+ * @own: the listener that it has for the socket
  *
  * Context: rcu_read_lock()
- * Return: NULL: like the stock kernel
+ * Return: NULL: like the stock kernel, and @own is not set
  */
-const struct synq_conf *synq_record_conf(const struct synq_record *record)
+const struct synq_conf *synq_record_conf(const struct synq_record *record,
+					 struct synq_listener *own)
 {
 	const struct synq_conf *conf = synq_conf_active(record->sn);
+	const struct synq_listener *listener;
 
-	if (!conf || READ_ONCE(record->leaving) ||
-	    synq_conf_port(conf, record->counters->port) != record->counters)
+	if (!conf || READ_ONCE(record->leaving))
 		return NULL;
+	listener = synq_conf_listener(conf, record->counters->port);
+	if (!listener || listener->port != record->counters)
+		return NULL;
+	synq_record_listener(record, listener, own);
 	return conf;
 }
 
 /**
  * synq_record_place() - put what is queued into order, in part
  * @record: of the socket
- * @conf: snapshot
+ * @more: set: is there more to do?
  *
- * Context: as for synq_acceptq_place(), rcu_read_lock() or &synq_net.lock
- * Return: true if there is more to do
+ * Context: as for synq_acceptq_place(), rcu_read_lock()
+ * Return: false if it is treated like the stock kernel does
  */
-bool synq_record_place(struct synq_record *record,
-		       const struct synq_conf *conf)
+bool synq_record_place(struct synq_record *record, bool *more)
 {
-	const struct synq_listener *listener =
-		synq_conf_listener(conf, record->counters->port);
 	struct synq_listener own;
+	const struct synq_conf *conf = synq_record_conf(record, &own);
 
-	if (!listener || listener->port != record->counters)
-		return false;
-	own = synq_record_listener(record, listener);
-	return synq_acceptq_place(record->sk, &record->acceptq, conf, &own);
+	*more = conf && synq_acceptq_place(record->sk, &record->acceptq, conf,
+					   &own);
+	return conf;
 }
 
 /**
@@ -177,15 +180,15 @@ bool synq_record_place(struct synq_record *record,
  */
 void synq_record_sort(const struct sock *sk)
 {
-	const struct synq_conf *conf;
 	struct synq_record *record;
 	bool more;
 
 	do {
 		rcu_read_lock();
 		record = synq_record_find(sk);
-		conf = record ? synq_record_conf(record) : NULL;
-		more = conf && synq_record_place(record, conf);
+		more = false;
+		if (record)
+			synq_record_place(record, &more);
 		rcu_read_unlock();
 		cond_resched();
 	} while (more);
@@ -201,6 +204,7 @@ void synq_record_sort(const struct sock *sk)
 bool synq_record_settle(const struct synq_net *sn)
 {
 	const struct synq_conf *conf;
+	struct synq_listener own;
 	struct synq_record *record;
 	bool settled = true;
 	int bucket;
@@ -212,7 +216,7 @@ bool synq_record_settle(const struct synq_net *sn)
 			continue;
 		settled &= synq_acceptq_settle(record->sk, &record->acceptq,
 					       record->counters);
-		conf = synq_record_conf(record);
+		conf = synq_record_conf(record, &own);
 		if (conf)
 			synq_synqueue_settle(&record->admission, conf,
 					     record->sk, record->counters);

@@ -76,9 +76,9 @@ void synq_record_managed(struct synq_record *record);
 void synq_record_unhash(struct synq_record *record);
 struct synq_record *synq_record_find(const struct sock *sk);
 
-const struct synq_conf *synq_record_conf(const struct synq_record *record);
-bool synq_record_place(struct synq_record *record,
-		       const struct synq_conf *conf);
+const struct synq_conf *synq_record_conf(const struct synq_record *record,
+					 struct synq_listener *own);
+bool synq_record_place(struct synq_record *record, bool *more);
 void synq_record_sort(const struct sock *sk);
 bool synq_record_settle(const struct synq_net *sn);
 
@@ -86,24 +86,23 @@ bool synq_record_settle(const struct synq_net *sn);
  * synq_record_listener() - the configured listener, as it is for a socket
  * @record: of the socket
  * @listener: that the snapshot has for its port
+ * @own: set to @listener, with what the application chose, if it may
  *
  * Context: any
- * Return: @listener, with what the application chose, if it may
  */
-static inline struct synq_listener
-synq_record_listener(const struct synq_record *record,
-		     const struct synq_listener *listener)
+static inline void synq_record_listener(const struct synq_record *record,
+					const struct synq_listener *listener,
+					struct synq_listener *own)
 {
 	/* Both pair with WRITE_ONCE in sockopt.c; no order needed. */
 	u8 chosen = READ_ONCE(record->app_order);
 	u8 cookies = READ_ONCE(record->app_cookies);
-	struct synq_listener own = *listener;
 
-	if (own.app_order && chosen)
-		own.order = chosen - 1;
-	if (own.app_cookies && cookies)
-		own.cookies = cookies;
-	return own;
+	*own = *listener;
+	if (chosen && own->app_order)
+		own->order = chosen - 1;
+	if (cookies && own->app_cookies)
+		own->cookies = cookies;
 }
 
 /**

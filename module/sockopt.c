@@ -134,7 +134,7 @@ static int set(struct sock *sk, int option, sockptr_t arg, unsigned int len)
 static int get(struct sock *sk, int option, void __user *user, int *len)
 {
 	const struct synq_record *record;
-	struct synq_listener listener;
+	struct synq_listener listener, own;
 	int value, err;
 
 	err = check_socket(sk, &listener);
@@ -142,13 +142,14 @@ static int get(struct sock *sk, int option, void __user *user, int *len)
 		return err;
 	if (*len < (int)sizeof(value))
 		return -EINVAL;
+	own = listener;
 	rcu_read_lock();
 	record = synq_record_find(sk);
 	if (record)
-		listener = synq_record_listener(record, &listener);
+		synq_record_listener(record, &listener, &own);
 	rcu_read_unlock();
 	value = option == SYNQ_SO_COOKIES ?
-		listener.cookies ?: SYNQ_COOKIES_AUTO : listener.order;
+		own.cookies ?: SYNQ_COOKIES_AUTO : own.order;
 	*len = sizeof(value);
 	return copy_to_user(user, &value, sizeof(value)) ? -EFAULT : 0;
 }
