@@ -29,6 +29,10 @@
  * Any context, under rcu_read_lock().
  */
 #include <linux/inetdevice.h>
+#include <linux/jiffies.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/tcp.h>
 #include <net/addrconf.h>
 #include <net/inet_sock.h>
 #include <net/route.h>
@@ -138,21 +142,9 @@ bool synq_classify_is_local(struct net *net, bool is_v6, const void *addr)
 	return inet_addr_type(net, in4) == RTN_LOCAL;
 }
 
-/**
- * synq_classify_request() - the class of a connection that is being made
- * @conf: snapshot
- * @listener: socket that it came to
- * @req: its request, before or in the accept queue
- *
- * The request has the mark of its SYN unless the listener has one of its own
- * (SO_MARK), which then says nothing about the client.
- *
- * Context: any; the caller keeps the snapshot
- * Return: never NULL
- */
-const struct synq_class *synq_classify_request(const struct synq_conf *conf,
-					       const struct sock *listener,
-					       const struct request_sock *req)
+static const struct synq_class *class_of_request(const struct synq_conf *conf,
+						 const struct sock *listener,
+						 const struct request_sock *req)
 {
 	const struct inet_request_sock *ireq = inet_rsk(req);
 	struct synq_client client = {
@@ -178,4 +170,61 @@ const struct synq_class *synq_classify_request(const struct synq_conf *conf,
 				   client.addr))
 		return &conf->class[SYNQ_SLOT_LOCAL];
 	return class;
+}
+
+/**
+ * struct asked - the request that a CPU has classified last
+ * @req: compared, not looked at: it may be gone
+ * @isn: its own sequence number, by which it is told from another at the same address
+ * @when: jiffies
+ * @serial: of the snapshot; of no other
+ * @class: of it
+ *
+ * The gate and the accept queue ask for the same request, one right after the other.
+ *
+ * With BH off only: so nobody else is at that of this CPU.
+ */
+struct asked {
+	const struct request_sock *req;
+	u32 isn;
+	unsigned long when;
+	u64 serial;
+	const struct synq_class *class;
+};
+
+static DEFINE_PER_CPU(struct asked, asked);
+
+/**
+ * synq_classify_request() - the class of a connection that is being made
+ * @conf: snapshot
+ * @listener: socket that it came to
+ * @req: its request, before or in the accept queue
+ *
+ * The request has the mark of its SYN unless the listener has one of its own
+ * (SO_MARK), which then says nothing about the client.
+ *
+ * Context: any; the caller keeps the snapshot
+ * Return: never NULL
+ */
+const struct synq_class *synq_classify_request(const struct synq_conf *conf,
+					       const struct sock *listener,
+					       const struct request_sock *req)
+{
+	const u32 isn = tcp_rsk(req)->snt_isn;
+	const unsigned long now = jiffies;
+	struct asked *last;
+
+	if (!softirq_count())
+		return class_of_request(conf, listener, req);
+	last = this_cpu_ptr(&asked);
+	if (last->req != req || last->isn != isn || last->when != now ||
+	    last->serial != conf->serial)
+		*last = (struct asked){
+			.req = req,
+			.isn = isn,
+			.when = now,
+			.serial = conf->serial,
+			.class = class_of_request(conf, listener, req),
+		};
+	return last->class;
 }
