@@ -49,7 +49,7 @@
  *
  * DOC: what it costs
  *
- * Strict and fifo look at each lane once.  Weighted order looks at each lane
+ * Strict and fifo look at each lane in use once.  Weighted order looks at each lane
  * for the valid tail of the highest rank below the new one and goes on from
  * there, over requests of classes whose tail is higher.  All of them finish
  * within the step of the new request: no further than its class's last one is
@@ -65,6 +65,7 @@
  * process context with the child's lock held, BH off, under rcu_read_lock();
  * and from process context, to sort what is queued.  Takes rskq_lock.
  */
+#include <linux/bitops.h>
 #include <linux/ktime.h>
 #include <linux/string.h>
 #include <net/inet_connection_sock.h>
@@ -143,11 +144,12 @@ static void void_tails(struct run *run)
 	const struct request_sock *head = run->q->rskq_accept_head;
 	struct synq_acceptq *queue = run->queue;
 	bool any = head && synq_tag_is(tag_of(head), queue->id);
-	u32 first = any ? rank_of(queue, low_of(head)) : 0;
-	struct synq_lane *lane;
+	u32 left, first = any ? rank_of(queue, low_of(head)) : 0;
 
 	run->last = NULL;
-	for (lane = queue->lane; lane < queue->lane + queue->n; lane++) {
+	for (left = queue->used; left; left &= left - 1) {
+		struct synq_lane *lane = &queue->lane[__ffs(left)];
+
 		if (!any || is_before(lane->rank, first))
 			lane->tail = NULL;
 		if (lane->tail && (!run->last ||
@@ -205,6 +207,8 @@ static void begin(struct run *run, const struct synq_conf *conf,
 		member->step = synq_share_step(member->weight, heaviest);
 		member->observe = class->observe;
 		member->percent = class->observe ? 0 : class->min_share;
+		if (member->percent)
+			queue->sharing |= BIT(p);
 	}
 	run->last = NULL;
 }
@@ -269,6 +273,7 @@ static void tag(const struct run *run, struct request_sock *req, u8 lane,
 
 	atomic64_set(&inet_rsk(req)->ir_cookie,
 		     synq_tag(run->queue->id, low));
+	run->queue->used |= BIT(lane);
 	to->tail = req;
 	to->rank = rank_of(run->queue, low);
 }
@@ -351,6 +356,7 @@ static void place(struct run *run, struct request_sock *req,
 		synq_count(run->port, class->slot, SYNQ_COUNT_MOVED);
 	}
 	tag(run, req, lane, low);
+	run->queue->used |= BIT(class->position);
 	WRITE_ONCE(member->queued, member->queued + 1);
 	if (!member->sample) {
 		member->sample = member->queued;
@@ -415,9 +421,12 @@ static bool share(struct run *run, u8 position)
 static void share_out(struct run *run)
 {
 	struct synq_member *member;
+	u32 left;
 	u8 p;
 
-	for (p = 1; p < run->queue->n; p++) {
+	/* The first has nobody before it. */
+	for (left = run->queue->sharing & ~BIT(0); left; left &= left - 1) {
+		p = __ffs(left);
 		member = &run->queue->member[p];
 		if (!member->credit)
 			continue;

@@ -70,6 +70,9 @@ struct synq_member {
  * @order: enum synq_order in force
  * @policy: the configured one, which differs where it is only observed
  * @n: positions in use
+ * @used: those that anything is remembered of, as bits: the others have no tail, and
+ *	nothing queued
+ * @sharing: those of classes with a minimum share, likewise
  * @lane: by position
  * @member: by position of the class
  *
@@ -87,6 +90,8 @@ struct synq_acceptq {
 	u8 order;
 	u8 policy;
 	u8 n;
+	u32 used;
+	u32 sharing;
 	struct synq_lane lane[SYNQ_SLOTS];
 	struct synq_member member[SYNQ_SLOTS];
 };

@@ -35,6 +35,7 @@
  * Written under the rskq_lock of the listener, read without it: readers get a
  * moment's estimate, and compare it with the length that the kernel keeps.
  */
+#include <linux/bitops.h>
 #include <net/sock.h>
 #include "acceptq.h"
 
@@ -178,13 +179,15 @@ static u32 leave_lanes(struct synq_acceptq *queue, bool any, u32 head,
 		       s64 placed)
 {
 	u8 first = any ? synq_acceptq_lane(head) : queue->n;
-	u32 accepted = 0, left;
+	u32 accepted = 0, left, used;
 	s64 behind = 0;
 	u8 p;
 
-	for (p = queue->n; p--; ) {
-		struct synq_lane *lane = &queue->lane[p];
+	for (used = queue->used; used; used &= ~BIT(p)) {
+		struct synq_lane *lane;
 
+		p = __fls(used);
+		lane = &queue->lane[p];
 		left = lane->queued;
 		if (p < first)
 			left = 0;
@@ -305,6 +308,14 @@ static void leave_rest(struct synq_acceptq *queue, struct synq_port *port,
 					missing, 0), now_ns);
 }
 
+static bool is_forgotten(const struct synq_acceptq *queue, u8 position)
+{
+	const struct synq_lane *lane = &queue->lane[position];
+
+	return !queue->member[position].queued && !lane->tail &&
+	       (!lane->queued || queue->order != SYNQ_ORDER_STRICT);
+}
+
 /**
  * synq_acceptq_leave() - bring the account up to date
  * @queue: of the listener
@@ -319,24 +330,25 @@ static void leave_rest(struct synq_acceptq *queue, struct synq_port *port,
 void synq_acceptq_leave(struct synq_acceptq *queue, struct synq_port *port,
 			bool any, u32 head, s64 placed, u64 now_ns)
 {
-	u32 accepted = 0;
+	u32 accepted = 0, used;
 	s64 total = 0;
-	u8 p;
 
 	if (queue->order == SYNQ_ORDER_STRICT)
 		accepted = leave_lanes(queue, any, head, placed);
-	for (p = 0; p < queue->n; p++) {
+	for (used = queue->used | queue->sharing; used; used &= used - 1) {
+		u8 p = __ffs(used);
 		struct synq_member *member = &queue->member[p];
 
 		if (member->percent)
 			member->credit = synq_share_earn(member->credit,
 							 member->percent,
 							 accepted);
-		if (!member->queued)
-			continue;
-		leave_member(queue, port, p,
-			     any ? left_of(queue, p, head) : 0, now_ns);
+		if (member->queued)
+			leave_member(queue, port, p,
+				     any ? left_of(queue, p, head) : 0, now_ns);
 		total += member->queued;
+		if (is_forgotten(queue, p))
+			queue->used &= ~BIT(p);
 	}
 	if (any && placed >= 0 && total > placed)
 		leave_rest(queue, port, head, total - placed, now_ns);
