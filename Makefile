@@ -48,6 +48,7 @@ unit:
 	$(MAKE) -C module/test check
 	$(MAKE) -C tools/synq check
 	bench/results_test.py
+	bench/tries_test.py
 	bench/cost_test.py
 	bench/classes_test.py
 

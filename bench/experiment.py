@@ -49,6 +49,7 @@ class Cell:
 
     ordinary: float = 4.0
     preferred: float = 0.05
+    ordinary_s: float = 0.0     # ordinary clients come for so long only
     closed: tuple = ()          # (ordinary, preferred) clients kept busy instead
     bursts: float = 0.0         # of ordinary clients, besides: so many a second,
     burst_size: str = "50-80"   # of so many at once
@@ -139,6 +140,10 @@ class Cell:
         return tuple(" ".join([*way, "limit 100000"]) if way else ""
                      for way in (there, back))
 
+    def ordinary_until(self, end):
+        """When the last ordinary client comes, if the load lasts until end."""
+        return min(self.ordinary_s or end, end)
+
     def forged(self):
         """Prefixes of the sources that a flood forges; none without one."""
         if not self.spoofed and not self.flood:
@@ -186,7 +191,7 @@ class Cell:
             p.update(flood=self.flood, spoofed_in=self.spoofed_in,
                      families=self.families, synack_retries=self.synack_retries)
         p.update((k, v) for k, v in asdict(self).items() if v and k in (
-            "closed", "bursts", "costly", "policed", "lose_ack"))
+            "ordinary_s", "closed", "bursts", "costly", "policed", "lose_ack"))
         p.update((k, v) for k, v in asdict(self).items() if k in (
             "server", "workers", "service_ms", "backlog", "rtt_ms",
             "loss_percent", "deadline_s", "banner", "requests", "config"))

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from figures import (INFINITE, Estimate, Figures, fraction_interval, from_call,
                      mean_interval, quantile, quantile_interval, read_requests)
+from tries import Tries
 
 BIN_S = 1.0                 # goodput's interval comes from stretches this long
 STEP_BIN_S = 0.25           # and how a change is looked at
@@ -52,6 +53,7 @@ class Run:
         self.good = {}
         self.overtaken = {}     # by group
         self.waits = []         # (when, how long in the accept queue), s
+        self.tries = Tries(cell.deadline_s, facts.get("syn_linear_timeouts", 0))
         self.problems = []
         self.group = {}
         for name in facts["files"]:
@@ -70,6 +72,8 @@ class Run:
             self.problems.append(
                 f"{self.facts['system']}: {group} generator late by {late:.1f} ms "
                 f"at p99 (at most {cell.late_ms:g} ms)")
+        if cell.ordinary_s:
+            self.tries.add(requests)
         if cell.from_call:
             requests = [from_call(r) for r in requests]
         counts = self.good.setdefault(group, 0)
@@ -120,7 +124,8 @@ class Run:
             want, have = self.facts["schedule"]["preferred_count"], len(requests)
             slack = 0
         else:
-            want = self.facts["schedule"]["ordinary_per_s"] * self.end
+            want = self.facts["schedule"]["ordinary_per_s"] * \
+                cell.ordinary_until(self.end)
             have = sum(r.due / 1e6 < self.end for r in requests)
             slack = 5 * math.sqrt(want)
             if cell.bursts:
@@ -275,6 +280,11 @@ class Outcome:
     def adapt_s(self):
         """Seconds after each change of capacity until back in bounds."""
         return [seconds for _, _, seconds in self.changes()]
+
+    def again(self):
+        """(SYNs sent again when the overload was over, of those refused)."""
+        return tuple(map(sum, zip(*(r.tries.again(
+            self.cell.ordinary_s, self.cell.rtt_ms / 1e3) for r in self.runs))))
 
     def overtaken(self, group):
         """The part of a group that was answered after a later one."""

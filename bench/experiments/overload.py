@@ -38,6 +38,8 @@
 #   due waits for those who are there, so while that grows the share is less.
 # - "light" is 100,000 connections to a server with time to spare; all of one class,
 #   since a preferred one is moved if it meets another.
+# - In "overload-ends" ordinary clients come for 10 s only, and none leaves for 20 s, so
+#   that those who were refused come again when the overload is over (tries.py).
 # - Of preferred clients at 0.01 C only as many come as do in a minute.
 """The overload experiment."""
 
@@ -102,6 +104,8 @@ CELLS = [
     vary("server-first", fast=True, banner=True),
     vary("keep-alive", fast=True, requests=3, workers=24, preferred=0.1),
     vary("capacity-steps", steps=(.5, 1, 2, 1, .5, 1, 2, 1, .5, 1)),
+    vary("overload-ends", systems=("synq",), ordinary=1.5, ordinary_s=10.0,
+         deadline_s=20.0, shortest_s=28.0, longest_s=28.0),
     real("apache-prefork", .3, fast=True),
     real("haproxy-maxconn"),
     real("go-limitlistener", fast=True),
@@ -154,6 +158,10 @@ def claims(view):
                       synq.withheld("normal", "everyone"), .001, "%")
         yield at_most("and expired", synq.expired("normal", "everyone"), .001,
                       "%")
+    if cell.ordinary_s:
+        come, refused = synq.again()
+        yield at_least("SYNs sent again when the overload is over", come, 50)
+        yield at_most("of those refused", refused, 0)
     adapted = synq.adapt_s()
     if adapted:
         # Nobody is further from a change than a step.
