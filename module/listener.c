@@ -475,86 +475,63 @@ static void detach(struct synq_net *sn, const struct synq_conf *keep)
 }
 
 /* Before a snapshot goes: its class slots may come to mean other classes. */
-static void forget_withheld(struct synq_net *sn)
+static void forget_withheld(struct synq_record *record, void *unused)
 {
-	struct synq_record *record;
-	int bucket;
-
-	spin_lock_bh(&synq_record_lock);
-	hash_for_each(synq_records, bucket, record, node)
-		if (record->sn == sn)
-			synq_withheld_clear(&record->withheld,
-					    record->counters);
-	spin_unlock_bh(&synq_record_lock);
-}
-
-/* A new snapshot is in force: one more chunk of each queue (rule 4). */
-static bool sort_some(struct synq_net *sn)
-{
-	struct synq_record *record;
-	bool more, any = false;
-	int bucket;
-
-	spin_lock_bh(&synq_record_lock);
-	rcu_read_lock();
-	hash_for_each(synq_records, bucket, record, node) {
-		if (record->sn != sn)
-			continue;
-		synq_record_place(record, &more);
-		any |= more;
-	}
-	rcu_read_unlock();
-	spin_unlock_bh(&synq_record_lock);
-	return any;
+	synq_withheld_clear(&record->withheld, record->counters);
 }
 
 /* A new snapshot is in force, where some slots have come to mean other classes. */
-static void forget_slots(struct synq_net *sn, u32 slots)
+static void forget_slots(struct synq_record *record, void *slots)
 {
-	struct synq_record *record;
-	int bucket;
-
-	if (!slots)
-		return;
-	spin_lock_bh(&synq_record_lock);
-	hash_for_each(synq_records, bucket, record, node)
-		if (record->sn == sn)
-			synq_admission_forget(&record->admission, slots);
-	spin_unlock_bh(&synq_record_lock);
+	synq_admission_forget(&record->admission, *(u32 *)slots);
 }
 
 /* Another snapshot is in force, or none: synq was switched off or on. */
-static void set_all_retries(struct synq_net *sn)
+static void follow_retries(struct synq_record *record, void *unused)
 {
-	struct synq_record *record;
-	int bucket;
+	set_retries(record);
+}
 
-	spin_lock_bh(&synq_record_lock);
-	hash_for_each(synq_records, bucket, record, node)
-		if (record->sn == sn)
-			set_retries(record);
-	spin_unlock_bh(&synq_record_lock);
+/* A new snapshot is in force: one more chunk of a queue (rule 4). */
+static void sort_some(struct synq_record *record, void *any)
+{
+	bool more;
+
+	synq_record_place(record, &more);
+	*(bool *)any |= more;
+}
+
+static void sort_all(const struct synq_net *sn)
+{
+	bool more;
+
+	do {
+		more = false;
+		synq_record_each(sn, sort_some, &more);
+		cond_resched();
+	} while (more);
 }
 
 static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct synq_conf_change *change = data;
+	struct synq_net *sn = change->sn;
 
 	switch ((enum synq_conf_event)event) {
 	case SYNQ_CONF_PREPARE:
-		forget_withheld(change->sn);
+		synq_record_each(sn, forget_withheld, NULL);
 		break;
 	case SYNQ_CONF_PUBLISHED:
-		detach(change->sn, change->conf);
-		forget_slots(change->sn, change->fresh);
-		set_all_retries(change->sn);
-		while (sort_some(change->sn))
-			cond_resched();
+		detach(sn, change->conf);
+		if (change->fresh)
+			synq_record_each(sn, forget_slots, &change->fresh);
+		synq_record_each(sn, follow_retries, NULL);
+		sort_all(sn);
 		if (change->conf)
-			synq_settle_later(change->sn);
+			synq_settle_later(sn);
 		break;
 	case SYNQ_CONF_SWITCHED:
-		set_all_retries(change->sn);
+		synq_record_each(sn, follow_retries, NULL);
 		break;
 	}
 	return NOTIFY_DONE;

@@ -195,6 +195,44 @@ void synq_record_sort(const struct sock *sk)
 }
 
 /**
+ * synq_record_each() - visit all records of a network namespace
+ * @sn: network namespace
+ * @visit: called under synq_record_lock and rcu_read_lock(); the socket is valid
+ *	memory (listener.c, rule 4)
+ * @data: for @visit
+ *
+ * Context: any
+ */
+void synq_record_each(const struct synq_net *sn,
+		      void (*visit)(struct synq_record *record, void *data),
+		      void *data)
+{
+	struct synq_record *record;
+	int bucket;
+
+	spin_lock_bh(&synq_record_lock);
+	rcu_read_lock();
+	hash_for_each(synq_records, bucket, record, node)
+		if (record->sn == sn)
+			visit(record, data);
+	rcu_read_unlock();
+	spin_unlock_bh(&synq_record_lock);
+}
+
+static void settle(struct synq_record *record, void *settled)
+{
+	const struct synq_conf *conf;
+	struct synq_listener own;
+
+	*(bool *)settled &= synq_acceptq_settle(record->sk, &record->acceptq,
+						record->counters);
+	conf = synq_record_conf(record, &own);
+	if (conf)
+		synq_synqueue_settle(&record->admission, conf, record->sk,
+				     record->counters);
+}
+
+/**
  * synq_record_settle() - count who was accepted up to now, and who is half open
  * @sn: network namespace
  *
@@ -203,26 +241,9 @@ void synq_record_sort(const struct sock *sk)
  */
 bool synq_record_settle(const struct synq_net *sn)
 {
-	const struct synq_conf *conf;
-	struct synq_listener own;
-	struct synq_record *record;
 	bool settled = true;
-	int bucket;
 
-	spin_lock_bh(&synq_record_lock);
-	rcu_read_lock();
-	hash_for_each(synq_records, bucket, record, node) {
-		if (record->sn != sn)
-			continue;
-		settled &= synq_acceptq_settle(record->sk, &record->acceptq,
-					       record->counters);
-		conf = synq_record_conf(record, &own);
-		if (conf)
-			synq_synqueue_settle(&record->admission, conf,
-					     record->sk, record->counters);
-	}
-	rcu_read_unlock();
-	spin_unlock_bh(&synq_record_lock);
+	synq_record_each(sn, settle, &settled);
 	return settled;
 }
 

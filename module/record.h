@@ -80,6 +80,9 @@ const struct synq_conf *synq_record_conf(const struct synq_record *record,
 					 struct synq_listener *own);
 bool synq_record_place(struct synq_record *record, bool *more);
 void synq_record_sort(const struct sock *sk);
+void synq_record_each(const struct synq_net *sn,
+		      void (*visit)(struct synq_record *record, void *data),
+		      void *data);
 bool synq_record_settle(const struct synq_net *sn);
 
 /**
