@@ -118,51 +118,38 @@ static unsigned int arrive4(struct synq_net *sn, const struct synq_conf *conf,
 				   is_reassembled4(sn->net, skb), false);
 }
 
-/*
- * Most of what comes is no SYN.  No hook does more for it than to find that out: what
- * there is to be done otherwise is not inline.
- */
-static __always_inline bool is_passed_over4(const struct synq_net *sn,
-					    const struct sk_buff *skb)
+static bool is_tcp4(const struct sk_buff *skb)
 {
-	const struct synq_conf *conf = synq_conf_active(sn);
-	const struct iphdr *iph = ip_hdr(skb);
-
-	return !conf || iph->protocol != IPPROTO_TCP ||
-	       synq_arrival_is_passed_over(conf, skb, 4 * iph->ihl);
-}
-
-/* In a fragment there may be anything where TCP's header seems to be. */
-static bool is_whole(const struct sk_buff *skb)
-{
-	return !ip_is_fragment(ip_hdr(skb));
-}
-
-static noinline unsigned int look_early4(struct synq_net *sn, struct sk_buff *skb)
-{
-	const struct synq_conf *conf = synq_conf_active(sn);
-	const struct synq_class *class;
-
-	if (!conf || !is_to_be_judged(skb) || !is_whole(skb))
-		return NF_ACCEPT;
-	class = synq_early4(sn, conf, skb);
-	if (class == SYNQ_EARLY_DROPPED)
-		return NF_DROP;
-	return arrive4(sn, conf, skb, NF_INET_PRE_ROUTING, class);
+	return ip_hdr(skb)->protocol == IPPROTO_TCP &&
+	       !ip_is_fragment(ip_hdr(skb)) && is_to_be_judged(skb);
 }
 
 static unsigned int prerouting4(void *priv, struct sk_buff *skb,
 				const struct nf_hook_state *state)
 {
-	return is_passed_over4(priv, skb) ? NF_ACCEPT : look_early4(priv, skb);
+	const struct synq_class *class;
+	const struct synq_conf *conf;
+
+	if (!is_tcp4(skb))
+		return NF_ACCEPT;
+	conf = synq_conf_active(priv);
+	if (!conf)
+		return NF_ACCEPT;
+	class = synq_early4(priv, conf, skb);
+	if (class == SYNQ_EARLY_DROPPED)
+		return NF_DROP;
+	if (!class && synq_arrival_is_passed_over(conf, skb, ip_hdrlen(skb)))
+		return NF_ACCEPT;
+	return arrive4(priv, conf, skb, NF_INET_PRE_ROUTING, class);
 }
 
+/* Most of what comes is no SYN: what there is to be done with one is not inline. */
 static noinline unsigned int look4(struct synq_net *sn, struct sk_buff *skb,
 				   unsigned int hook)
 {
 	const struct synq_conf *conf = synq_conf_active(sn);
 
-	if (!conf || !is_to_be_judged(skb) || !is_whole(skb))
+	if (!conf || !is_tcp4(skb))
 		return NF_ACCEPT;
 	if (hook == NF_INET_LOCAL_IN) {
 		if (synq_arrival_is_settled(sn, conf, skb) &&
@@ -177,8 +164,12 @@ static noinline unsigned int look4(struct synq_net *sn, struct sk_buff *skb,
 static unsigned int hook4(void *priv, struct sk_buff *skb,
 			  const struct nf_hook_state *state)
 {
-	return is_passed_over4(priv, skb) ? NF_ACCEPT :
-					    look4(priv, skb, state->hook);
+	const struct synq_conf *conf = synq_conf_active(priv);
+
+	if (!conf || ip_hdr(skb)->protocol != IPPROTO_TCP ||
+	    synq_arrival_is_passed_over(conf, skb, ip_hdrlen(skb)))
+		return NF_ACCEPT;
+	return look4(priv, skb, state->hook);
 }
 
 /* Where TCP's header is, from skb->data on, if it is the first behind IP's. */
@@ -240,35 +231,25 @@ static __always_inline unsigned int tcp6(const struct sk_buff *skb)
 	       behind_ip6(skb) : find_tcp6(skb);
 }
 
-/* As of IPv4; behind other headers it is looked for. */
-static __always_inline bool is_passed_over6(const struct synq_net *sn,
-					    const struct sk_buff *skb)
-{
-	const struct synq_conf *conf = synq_conf_active(sn);
-
-	return !conf || (ipv6_hdr(skb)->nexthdr == IPPROTO_TCP &&
-			 synq_arrival_is_passed_over(conf, skb, behind_ip6(skb)));
-}
-
-static noinline unsigned int look_early6(struct synq_net *sn, struct sk_buff *skb)
-{
-	const struct synq_conf *conf = synq_conf_active(sn);
-	const struct synq_class *class;
-	unsigned int thoff = tcp6(skb);
-
-	if (!conf || !thoff || !is_to_be_judged(skb) ||
-	    synq_arrival_is_passed_over(conf, skb, thoff))
-		return NF_ACCEPT;
-	class = synq_early6(sn, conf, skb, thoff);
-	if (class == SYNQ_EARLY_DROPPED)
-		return NF_DROP;
-	return arrive6(sn, conf, skb, NF_INET_PRE_ROUTING, thoff, class);
-}
-
 static unsigned int prerouting6(void *priv, struct sk_buff *skb,
 				const struct nf_hook_state *state)
 {
-	return is_passed_over6(priv, skb) ? NF_ACCEPT : look_early6(priv, skb);
+	const struct synq_class *class;
+	const struct synq_conf *conf;
+	unsigned int thoff;
+
+	thoff = tcp6(skb);
+	if (!thoff || !is_to_be_judged(skb))
+		return NF_ACCEPT;
+	conf = synq_conf_active(priv);
+	if (!conf)
+		return NF_ACCEPT;
+	class = synq_early6(priv, conf, skb, thoff);
+	if (class == SYNQ_EARLY_DROPPED)
+		return NF_DROP;
+	if (!class && synq_arrival_is_passed_over(conf, skb, thoff))
+		return NF_ACCEPT;
+	return arrive6(priv, conf, skb, NF_INET_PRE_ROUTING, thoff, class);
 }
 
 static noinline unsigned int look6(struct synq_net *sn, struct sk_buff *skb,
@@ -289,8 +270,12 @@ static noinline unsigned int look6(struct synq_net *sn, struct sk_buff *skb,
 static unsigned int hook6(void *priv, struct sk_buff *skb,
 			  const struct nf_hook_state *state)
 {
-	return is_passed_over6(priv, skb) ? NF_ACCEPT :
-					    look6(priv, skb, state->hook);
+	const struct synq_conf *conf = synq_conf_active(priv);
+
+	if (!conf || (ipv6_hdr(skb)->nexthdr == IPPROTO_TCP &&
+		      synq_arrival_is_passed_over(conf, skb, behind_ip6(skb))))
+		return NF_ACCEPT;
+	return look6(priv, skb, state->hook);
 }
 
 /* Of SYNs for this host. */
