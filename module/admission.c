@@ -251,7 +251,9 @@ static void share_ahead(struct synq_law *law, const struct synq_view *view)
 /*
  * What is queued or under way: of any class, and of those that will be served
  * before a connection of @class that comes now.  So many will there be at the
- * most when it comes.
+ * most when it comes, by foresee(), too: in no slice of time more are expected than of
+ * all that are open.  Who is let in by this need not be asked for there, as nearly all
+ * of a flood that is answered by cookies.
  */
 static void add_all(struct synq_law *law, const struct synq_view *view)
 {
@@ -262,7 +264,8 @@ static void add_all(struct synq_law *law, const struct synq_view *view)
 		u32 expected = READ_ONCE(view->admission->expected[slot]);
 
 		law->queued += expected;
-		law->most += READ_ONCE(view->admission->open[slot]);
+		law->most += min_t(u64, READ_ONCE(view->admission->open[slot]),
+				   AT_MOST * (u64)expected);
 		if (i <= view->class->position)
 			law->ahead += expected;
 		if (slot == view->class->slot)

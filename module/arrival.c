@@ -417,7 +417,8 @@ bool synq_arrival_local_in(struct synq_arrival *arrival, bool is_reassembled,
 		mark_cookie_ack(arrival, th);
 		return true;
 	}
-	if (synq_segment_peer(net, &arrival->seg) == SYNQ_SEGMENT_KNOWN ||
+	arrival->peer = synq_segment_peer(net, &arrival->seg);
+	if (arrival->peer == SYNQ_SEGMENT_KNOWN ||
 	    (!is_reassembled && !left && target_of(arrival, &before, NULL)))
 		return true;
 	if (!arrival->class)

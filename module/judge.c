@@ -229,8 +229,7 @@ static bool is_answerable(const struct synq_arrival *syn)
  */
 static bool is_deaf_to_cookies(const struct synq_arrival *syn)
 {
-	return synq_segment_peer(syn->sn->net, &syn->seg) !=
-	       SYNQ_SEGMENT_STRANGER;
+	return syn->peer != SYNQ_SEGMENT_STRANGER;
 }
 
 /*

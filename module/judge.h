@@ -24,6 +24,7 @@ struct synq_record;
  * @sk: listener, likewise
  * @listener: configured, of @sk; once @record is known, @own
  * @may_answer: the host's firewall has let it in, so that it may be answered
+ * @peer: the connection that it belongs to; known if it may be answered
  * @record: of @sk, set here, like what follows; NULL: not looked up, or not managed
  *	yet
  * @own: the listener, as it is for @sk
@@ -42,6 +43,7 @@ struct synq_arrival {
 	struct sock *sk;
 	const struct synq_listener *listener;
 	bool may_answer;
+	enum synq_segment_peer peer;
 	struct synq_record *record;
 	struct synq_listener own;
 	bool weighed;
