@@ -308,6 +308,7 @@ static void leave_rest(struct synq_acceptq *queue, struct synq_port *port,
 					missing, 0), now_ns);
 }
 
+/* Is nothing remembered of a position any more?  Only then it may leave @used. */
 static bool is_forgotten(const struct synq_acceptq *queue, u8 position)
 {
 	const struct synq_lane *lane = &queue->lane[position];

@@ -251,9 +251,9 @@ static void share_ahead(struct synq_law *law, const struct synq_view *view)
 /*
  * What is queued or under way: of any class, and of those that will be served
  * before a connection of @class that comes now.  So many will there be at the
- * most when it comes, by foresee(), too: in no slice of time more are expected than of
- * all that are open.  Who is let in by this need not be asked for there, as nearly all
- * of a flood that is answered by cookies.
+ * most when it comes.  A bound for what foresee() finds slice by slice: whom the law
+ * lets in by this it would let in by that, too.  So nearly all of a flood that is
+ * answered by cookies need not be foreseen.
  */
 static void add_all(struct synq_law *law, const struct synq_view *view)
 {
