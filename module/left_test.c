@@ -5,6 +5,7 @@
 #include <linux/limits.h>
 #include <linux/types.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 #include "left.h"
@@ -198,38 +199,57 @@ static bool twins(void)
 }
 
 #define THREADS		8
-#define ROUNDS		200000
+#define NOTES		100000
 #define SETS		2
 #define HELD		3
 
-static u64 put[THREADS], taken[THREADS], stolen[THREADS];
+static u64 refused[THREADS], lost[THREADS], stolen[THREADS];
 
-/* Threads stand for CPUs: each comes for what it has put, a few at a time. */
+static void take_all(unsigned long own, const u64 *held, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		lost[own] += !synq_left_take(&table, held[i], 0);
+		stolen[own] += synq_left_take(&table, held[i], 0);
+	}
+}
+
+/*
+ * Threads stand for CPUs: each comes for what it has put, a few at a time.  All
+ * together hold more than there is room for.  Who is refused gives back what it
+ * holds, and lets those go on who hold the rest: they may wait for this CPU.
+ */
 static void *cpu(void *arg)
 {
 	unsigned long own = (unsigned long)arg;
 	u64 held[HELD];
-	u32 i, j, n = 0;
+	u32 i, n = 0;
 
-	for (i = 0; i < ROUNDS; i++) {
-		u64 hash = hash_of(i % SETS, own << 24 | (i + 1));
+	for (i = 0; i < NOTES;) {
+		u64 hash = hash_of(i % SETS, own << 24 | i);
+		bool any = synq_left_put(&table, hash, 0);
 
-		if (synq_left_put(&table, hash, 0))
+		if (any) {
 			held[n++] = hash;
-		if (n < HELD && i + 1 < ROUNDS)
-			continue;
-		for (j = 0; j < n; j++) {
-			put[own]++;
-			taken[own] += synq_left_take(&table, held[j], 0);
-			stolen[own] += synq_left_take(&table, held[j], 0);
+			i++;
 		}
+		if (any && n < HELD)
+			continue;
+		take_all(own, held, n);
 		n = 0;
+		if (!any) {
+			refused[own]++;
+			sched_yield();
+		}
 	}
+	take_all(own, held, n);
 	return NULL;
 }
 
 static bool cpus(void)
 {
+	static const struct synq_left empty;
 	pthread_t thread[THREADS];
 	unsigned long i;
 
@@ -240,11 +260,50 @@ static bool cpus(void)
 	for (i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	for (i = 0; i < THREADS; i++) {
-		check(put[i] > 1000, "%llu put", (unsigned long long)put[i]);
-		check(taken[i] == put[i], "%llu of %llu taken",
-		      (unsigned long long)taken[i], (unsigned long long)put[i]);
+		check(!lost[i], "%llu lost, %llu refused",
+		      (unsigned long long)lost[i],
+		      (unsigned long long)refused[i]);
 		check(!stolen[i], "%llu twice", (unsigned long long)stolen[i]);
 	}
+	check(!memcmp(&table, &empty, sizeof(table)), "left behind");
+	return true;
+}
+
+static u64 put[THREADS], taken[THREADS];
+
+static void *same_cpu(void *arg)
+{
+	unsigned long own = (unsigned long)arg;
+	u32 i;
+
+	for (i = 0; i < NOTES; i++) {
+		put[own] += synq_left_put(&table, hash_of(0, 7), 0);
+		taken[own] += synq_left_take(&table, hash_of(0, 7), 0);
+	}
+	return NULL;
+}
+
+/* One may miss its note (left.c says when), but no note is taken twice. */
+static bool same_cpus(void)
+{
+	pthread_t thread[THREADS];
+	u64 there = 0, gone = 0;
+	unsigned long i;
+
+	clear();
+	for (i = 0; i < THREADS; i++)
+		check(!pthread_create(&thread[i], NULL, same_cpu, (void *)i),
+		      "%lu", i);
+	for (i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	for (i = 0; i < THREADS; i++) {
+		there += put[i];
+		gone += taken[i];
+	}
+	for (i = 0; i < SYNQ_LEFT_WAYS; i++)
+		gone += !!atomic64_read(&table.way[0][i]);
+	check(gone == there, "%llu put, %llu taken or there",
+	      (unsigned long long)there, (unsigned long long)gone);
 	return true;
 }
 
@@ -258,6 +317,7 @@ int main(void)
 		{ "a clock that has ticked already", tick },
 		{ "as the slow twin", twins },
 		{ "many CPUs", cpus },
+		{ "the same on many CPUs", same_cpus },
 	};
 
 	return tap_run(cases, ARRAY_SIZE(cases));
