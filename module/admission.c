@@ -119,8 +119,7 @@ static void publish(struct synq_admission *admission, u8 slot)
 {
 	const struct synq_flight *flight = &admission->flight[slot];
 	u32 open = synq_flight_open(flight), ratio = synq_flight_ratio(flight);
-	u32 expected = div_u64((u64)open * ratio + SYNQ_FLIGHT_ONE - 1,
-			       SYNQ_FLIGHT_ONE);
+	u32 expected = synq_flight_expected(open, ratio);
 
 	lockdep_assert_held(&admission->lock);
 	admission->busy |= BIT(slot);
@@ -264,8 +263,9 @@ static void add_all(struct synq_law *law, const struct synq_view *view)
 		u32 expected = READ_ONCE(view->admission->expected[slot]);
 
 		law->queued += expected;
-		law->most += min_t(u64, READ_ONCE(view->admission->open[slot]),
-				   AT_MOST * (u64)expected);
+		law->most += synq_flight_most(expected,
+					      READ_ONCE(view->admission->open[slot]),
+					      AT_MOST);
 		if (i <= view->class->position)
 			law->ahead += expected;
 		if (slot == view->class->slot)

@@ -363,6 +363,39 @@ u32 synq_flight_ratio(const struct synq_flight *flight)
 }
 
 /**
+ * synq_flight_expected() - how many of them will come
+ * @open: synq_flight_open()
+ * @ratio: synq_flight_ratio()
+ *
+ * synq_flight_forecast() adds no more to what is queued, whatever leaves meanwhile:
+ * of a slice it expects the ratio of those begun less those that have completed, which
+ * is no more than the ratio of those open.  Where more of a slice have completed than
+ * were begun in it (they are off by one) it may add as many more.
+ *
+ * Context: any
+ * Return: number
+ */
+u32 synq_flight_expected(u32 open, u32 ratio)
+{
+	return div_u64((u64)open * ratio + SYNQ_FLIGHT_ONE - 1,
+		       SYNQ_FLIGHT_ONE);
+}
+
+/**
+ * synq_flight_most() - the same, if many more come than expected
+ * @expected: synq_flight_expected()
+ * @open: synq_flight_open()
+ * @times: as of synq_flight_due()
+ *
+ * Context: any
+ * Return: number
+ */
+u32 synq_flight_most(u32 expected, u32 open, u32 times)
+{
+	return min_t(u64, open, (u64)expected * times);
+}
+
+/**
  * synq_flight_due() - when the handshakes under way will complete
  * @flight: advanced
  * @ratio: how many of those begun do, of SYNQ_FLIGHT_ONE

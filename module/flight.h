@@ -78,6 +78,8 @@ void synq_flight_advance(struct synq_flight *flight,
 bool synq_flight_is_idle(const struct synq_flight *flight);
 u32 synq_flight_open(const struct synq_flight *flight);
 u32 synq_flight_ratio(const struct synq_flight *flight);
+u32 synq_flight_expected(u32 open, u32 ratio);
+u32 synq_flight_most(u32 expected, u32 open, u32 times);
 void synq_flight_due(const struct synq_flight *flight, u32 ratio, u32 times,
 		     u64 due[SYNQ_FLIGHT_WINDOW]);
 u32 synq_flight_forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued,

@@ -264,6 +264,16 @@ static bool foresees(void)
 	return true;
 }
 
+/* Of an empty queue that nobody is taken from. */
+static u32 all_due(u32 ratio, u32 times)
+{
+	u64 due[SYNQ_FLIGHT_WINDOW] = { 0 };
+
+	synq_flight_due(&twin.flight, ratio, times, due);
+	return synq_flight_forecast(due, 0, twin.clock.mean_ns,
+				    twin.clock.slice_ns, 0);
+}
+
 /* Nobody knows how fast the server is, or it is not to be had. */
 static bool foresees_the_worst(void)
 {
@@ -277,6 +287,42 @@ static bool foresees_the_worst(void)
 	      foreseen(7, 1000000 * MS));
 	check(foreseen(7, MS) >= 49 && foreseen(7, MS) <= 50,
 	      "%u: a burst is not served before it comes", foreseen(7, MS));
+	return true;
+}
+
+/*
+ * The sum bounds the forecast, of any past: floods and crowds that come and go, of
+ * which many, few or none complete, sooner or later.
+ */
+static bool sum_is_a_bound(void)
+{
+	u32 round, tight = 0, all = 0;
+
+	for (round = 0; round < 200; round++) {
+		u32 dead = tap_below(11), rtt = 1 + tap_below(300), n;
+		u32 crowd = 1 + tap_below(40), gap = 1 + tap_below(200);
+
+		begin(5 * MS);
+		for (n = 0; n < 200; n++) {
+			u32 times = 1 + tap_below(4), open, ratio, most, is;
+
+			if (!(n % crowd))
+				pass(twin.now + gap * MS);
+			add(tap_below(10) < dead ? 0 :
+			    (rtt + tap_below(1 + rtt / 2)) * MS);
+			open = synq_flight_open(&twin.flight);
+			ratio = synq_flight_ratio(&twin.flight);
+			most = synq_flight_most(synq_flight_expected(open, ratio),
+						open, times);
+			is = all_due(ratio, times);
+			check(is <= most, "%u of %u open, at most %u", is, open,
+			      most);
+			tight += is == most && most < open;
+			all += is == open;
+		}
+	}
+	check(tight > 400 && all > 10000, "%u tight, %u all open", tight,
+	      all);
 	return true;
 }
 
@@ -496,6 +542,7 @@ static const struct tap_case cases[] = {
 	{ "the worst case", at_worst },
 	{ "foresees the queue", foresees },
 	{ "foresees the worst", foresees_the_worst },
+	{ "a sum is a bound of what is foreseen", sum_is_a_bound },
 	{ "idle for long", idle_for_long },
 	{ "an idle one may wait", idle_may_wait },
 	{ "stalls", stalls },
