@@ -20,14 +20,14 @@ FLOOD_LATE_MS = 50.0        # p99 of one that has a CPU, beyond which all is voi
 UNSENT_SLACK_S = 0.5        # due so shortly before the end: need not have begun
 
 
-def overtaken(requests, service_ms):
+def overtaken(requests, tolerance_ms):
     """How many were clearly connected before one that was clearly answered earlier.
 
     Those to whom it happens are counted, not those who pass: of a hundred that one late
     packet lets pass one is wronged.  The client's clock is not the queue's, and who
-    connects at one moment is in no order: a service time is tolerated at either end.
+    connects at one moment is in no order: so much is tolerated at either end.
     """
-    slack = 1000 * service_ms
+    slack = 1000 * tolerance_ms
     ordered = sorted((r.due + r.connect, r.due + r.first) for r in requests)
     later, soonest, found = len(ordered), math.inf, 0
     for connected, answered in reversed(ordered):
@@ -90,8 +90,10 @@ class Run:
             if cell.steps:
                 self.waits.append((at, (r.first - r.connect) / 1e6))
         self.good[group] = counts
+        # A generator that is late with what is due is with what it sees, too.
         self.overtaken[group] = overtaken(
-            [r for r in requests if r.status == "ok"], cell.service_ms)
+            [r for r in requests if r.status == "ok"],
+            max(cell.service_ms, late))
         # All of a request's time has to lie under full load.
         last = self.end if group == "preferred" else self.end - cell.deadline_s
         counted = [r for r in requests

@@ -241,6 +241,17 @@ class Judging(unittest.TestCase):
         straggler = requests((0, 1_000, 200_000))
         self.assertEqual(outcome.overtaken([*fifo, *straggler], 10.0), 1)
 
+    def test_a_late_generator_may_err_about_the_order(self):
+        cell = replace(ONE, service_ms=2.5)
+        for late_us, found in (100, 1), (4_000, 0):
+            lines = preferred(late_us=late_us)
+            # The next, 0.1 s later, is answered 3 ms before.
+            lines[3] = line("preferred", 2_300_000, 123_000, late_us)
+            made = Made(cell)
+            made.add("synq", {"preferred": lines})
+            run = outcome.Run(cell, made.runs[0], made.directory)
+            self.assertEqual(run.overtaken["preferred"], found)
+
     def test_a_slow_server_voids_the_cell(self):
         made = Made(ONE, capacity=90.0)
         made.usual()

@@ -29,8 +29,9 @@
 # - Keep-alive, three requests a connection, has 24 workers: a worker of an accept
 #   loop waits out the RTT between two requests.
 # - The real servers have 4 workers of 20 ms; what their code costs lowers C.
-# - With keep-alive and the real servers C is lower; preferred clients offer 0.1 C and
-#   more there, for 1000 of them in a minute, and where clients leave after 1 s.
+# - With keep-alive and the real servers C is lower; preferred clients offer 0.1 C
+#   there, and 0.25 C or more, for 1000 of them in half a minute or so; and 0.1 C where
+#   clients leave after 1 s.
 # - The rivals that need to know C are not repeated.
 # - A minimum share, 10 %, has a file of its own, and so has the one where nobody is
 #   in the preferred class.
@@ -40,6 +41,10 @@
 #   since a preferred one is moved if it meets another.
 # - In "overload-ends" ordinary clients come for 10 s only, and none leaves for 20 s, so
 #   that those who were refused come again when the overload is over (tries.py).
+# - "preferred-75-short" has 32 slots, and 1.5 C of ordinary load.  With 16 slots and 4 C
+#   there is nothing to bridge a stall: 96 % of C in a guest whose clock counts
+#   instructions, and 92 to 93 %, with 0.2 to 1.1 % withheld, in one that is emulated in
+#   real time, which stalls by itself: its generators were 3 to 8 ms late.
 # - Of preferred clients at 0.01 C only as many come as do in a minute.
 """The overload experiment."""
 
@@ -67,7 +72,7 @@ def flood(name, **factors):
     return vary(name, spoofed=10.0, late_ms=20.0, **factors)
 
 
-def real(server, preferred=.12, **factors):
+def real(server, preferred=.25, **factors):
     """The base cell with a real server."""
     return vary(server, server=server, workers=4, service_ms=20.0,
                 preferred=preferred, **factors)
@@ -76,15 +81,15 @@ def real(server, preferred=.12, **factors):
 CELLS = [
     BASE,
     vary("light", systems=("synq",), ordinary=0.55, workers=2, preferred=0.0,
-         shortest_s=240.0),
+         shortest_s=232.0),
     vary("ordinary-0.5", ordinary=0.5),
     vary("ordinary-1.5", ordinary=1.5),
     vary("preferred-1", preferred=0.01),
     vary("preferred-25", preferred=0.25),
     vary("preferred-75", preferred=0.75),
     # More handshakes under way than slots; for thousands of ordinary ones let in.
-    vary("preferred-75-short", preferred=0.75, rtt_ms=200.0, backlog=16,
-         shortest_s=30.0),
+    vary("preferred-75-short", ordinary=1.5, preferred=0.75, rtt_ms=200.0,
+         backlog=32, shortest_s=30.0),
     vary("preferred-150", fast=True, preferred=1.5),
     vary("preferred-150-min-share", preferred=1.5, config=MIN_SHARE,
          settle_s=2.5, shortest_s=20.0),
@@ -106,7 +111,7 @@ CELLS = [
     vary("capacity-steps", steps=(.5, 1, 2, 1, .5, 1, 2, 1, .5, 1)),
     vary("overload-ends", systems=("synq",), ordinary=1.5, ordinary_s=10.0,
          deadline_s=20.0, shortest_s=28.0, longest_s=28.0),
-    real("apache-prefork", .3, fast=True),
+    real("apache-prefork", .4, fast=True),
     real("haproxy-maxconn"),
     real("go-limitlistener", fast=True),
     real("gunicorn-sync"),
@@ -126,13 +131,8 @@ def claims(view):
         yield at_most("preferred p99, within a service time of the second listener's",
                       p99.low / 1e3, cell.service_ms + theirs.high / 1e3, "ms")
     if stock:
-        # A queue that lasts for less than a handshake cannot be kept filled by those
-        # who are let in: how many others will leave slots is not known so early, and
-        # one that is withheld has waited for a handshake already.
-        short = cell.rtt_ms / 1e3 * view.capacity > 2 * cell.backlog
-        part = .95 if short else .98
-        yield at_least(f"whole goodput, against {part * 100:.0f} % of stock's",
-                       synq.goodput(), part * stock.goodput(), "/s")
+        yield at_least("whole goodput, against 98 % of stock's", synq.goodput(),
+                       .98 * stock.goodput(), "/s")
     # With long queues stock's goodput is no measure.
     if cell.deadline_s < 5:
         yield at_least("useful goodput, of C", synq.goodput()
