@@ -30,7 +30,7 @@
 #   loop waits out the RTT between two requests.
 # - The real servers have 4 workers of 20 ms; what their code costs lowers C.
 # - With keep-alive and the real servers C is lower; preferred clients offer 0.1 C
-#   there, and 0.25 C or more, for 1000 of them in half a minute or so; and 0.1 C where
+#   there, and 0.3 C or more, for 1000 of them in half a minute or so; and 0.1 C where
 #   clients leave after 1 s.
 # - The rivals that need to know C are not repeated.
 # - A minimum share, 10 %, has a file of its own, and so has the one where nobody is
@@ -72,7 +72,7 @@ def flood(name, **factors):
     return vary(name, spoofed=10.0, late_ms=20.0, **factors)
 
 
-def real(server, preferred=.25, **factors):
+def real(server, preferred=.3, **factors):
     """The base cell with a real server."""
     return vary(server, server=server, workers=4, service_ms=20.0,
                 preferred=preferred, **factors)
@@ -81,7 +81,7 @@ def real(server, preferred=.25, **factors):
 CELLS = [
     BASE,
     vary("light", systems=("synq",), ordinary=0.55, workers=2, preferred=0.0,
-         shortest_s=232.0),
+         shortest_s=240.0),
     vary("ordinary-0.5", ordinary=0.5),
     vary("ordinary-1.5", ordinary=1.5),
     vary("preferred-1", preferred=0.01),
