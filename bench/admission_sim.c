@@ -269,10 +269,16 @@ static unsigned int limit_first(const struct run *r)
 static u32 forecast(const struct run *r, const u64 due[SYNQ_FLIGHT_WINDOW],
 		    unsigned int length)
 {
-	return synq_flight_forecast(due, length,
-				    synq_flight_clock_least(&r->clock),
-				    r->clock.slice_ns, r->drain.interval_ns ?:
-				    r->drain.pace_ns);
+	const struct synq_flight_clock *clock = &r->clock;
+	const struct synq_flight_outlook outlook = {
+		.handshake_ns = synq_flight_clock_least(clock),
+		.slice_ns = clock->slice_ns,
+		.phase_ns = ns(r->now) + clock->slice_ns -
+			    synq_flight_clock_next(clock, ns(r->now)),
+		.interval_ns = r->drain.interval_ns ?: r->drain.pace_ns,
+	};
+
+	return synq_flight_forecast(due, length, &outlook);
 }
 
 static unsigned int expected(const struct run *r, unsigned int kind)
@@ -821,6 +827,10 @@ static const struct scenario scenarios[] = {
 	  .cookies = true, .overtaken_max = .01 },
 	{ FAST, .name = "the same, 1.5x", .preferred = 600, .backlog = 16,
 	  .rtt = .2, .cookies = true, .overtaken_max = .01 },
+	{ FAST, .name = "0.75x, backlog 16, RTT 200 ms, stalls of 25 ms",
+	  .preferred = 300, .backlog = 16, .rtt = .2, .stall = .025,
+	  .stall_every = 2, .preferred_min = .99, .withheld_max = .001,
+	  .cookies = true, .overtaken_max = .01 },
 	{ FAST, .name = "2000/s, preferred 0.75x, RTT 200 ms", .ordinary = 3000,
 	  .capacity = { 2000, 2000, 2000 }, .preferred = 1500, .rtt = .2,
 	  .seconds = 20, .preferred_min = .99, .cookies = true, .overtaken_max = .01 },

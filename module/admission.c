@@ -193,7 +193,8 @@ void synq_admission_advance(struct synq_admission *admission,
 		WRITE_ONCE(admission->unseen, 0);
 	synq_halfopen_settle(&admission->synqueue.halfopen, now_ns,
 			     max(inet_csk_reqsk_queue_len(sk), 0));
-	WRITE_ONCE(admission->due_ns, now_ns + admission->clock.slice_ns);
+	WRITE_ONCE(admission->due_ns,
+		   synq_flight_clock_next(&admission->clock, now_ns));
 	spin_unlock_bh(&admission->lock);
 }
 
@@ -275,13 +276,12 @@ static void add_all(struct synq_law *law, const struct synq_view *view)
 	share_ahead(law, view);
 }
 
-static u32 forecast(const struct synq_view *view,
-		    const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued)
+/* All flights that matter have advanced to the slice that ends at @due_ns. */
+static u64 phase_of(const struct synq_admission *admission, u64 slice_ns)
 {
-	return synq_flight_forecast(due, queued,
-				    READ_ONCE(view->admission->handshake_ns),
-				    READ_ONCE(view->admission->slice_ns),
-				    view->interval_ns);
+	u64 due_ns = READ_ONCE(admission->due_ns), now_ns = ktime_get_ns();
+
+	return slice_ns - min(due_ns - min(due_ns, now_ns), slice_ns);
 }
 
 /* The same when it comes, as far as can be foreseen. */
@@ -290,8 +290,14 @@ static void foresee(struct synq_law *law, const struct synq_view *view)
 	u64 expected[SYNQ_FLIGHT_WINDOW] = { 0 };
 	u64 ahead[SYNQ_FLIGHT_WINDOW] = { 0 };
 	u64 most[SYNQ_FLIGHT_WINDOW] = { 0 };
+	struct synq_flight_outlook outlook = {
+		.handshake_ns = READ_ONCE(view->admission->handshake_ns),
+		.slice_ns = READ_ONCE(view->admission->slice_ns),
+		.interval_ns = view->interval_ns,
+	};
 	u8 i;
 
+	outlook.phase_ns = phase_of(view->admission, outlook.slice_ns);
 	for (i = 0; i < view->conf->n_positions; i++) {
 		u8 slot = view->conf->order[i];
 		const struct synq_flight *flight =
@@ -304,9 +310,9 @@ static void foresee(struct synq_law *law, const struct synq_view *view)
 		if (i <= view->class->position)
 			synq_flight_due(flight, ratio_of(view, slot), 1, ahead);
 	}
-	law->queued = forecast(view, expected, view->queued);
-	law->most = forecast(view, most, view->queued);
-	law->ahead = forecast(view, ahead, view->ahead);
+	law->queued = synq_flight_forecast(expected, view->queued, &outlook);
+	law->most = synq_flight_forecast(most, view->queued, &outlook);
+	law->ahead = synq_flight_forecast(ahead, view->ahead, &outlook);
 	add_unseen(law, view);
 	share_ahead(law, view);
 }

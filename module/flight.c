@@ -247,6 +247,19 @@ static u64 slice_of(const struct synq_flight_clock *clock, u64 ns)
 }
 
 /**
+ * synq_flight_clock_next() - when the next slice begins
+ * @clock: of a listener
+ * @now_ns: monotonic clock, ns
+ *
+ * Context: any; callers exclude each other, and those of the flights
+ * Return: monotonic clock, ns
+ */
+u64 synq_flight_clock_next(const struct synq_flight_clock *clock, u64 now_ns)
+{
+	return clock->epoch_ns + (slice_of(clock, now_ns) + 1) * clock->slice_ns;
+}
+
+/**
  * synq_flight_advance() - let time pass
  * @flight: handshakes of a class
  * @clock: of its listener
@@ -425,42 +438,48 @@ void synq_flight_due(const struct synq_flight *flight, u32 ratio, u32 times,
 	}
 }
 
+static u64 departures(u64 ns, u64 interval_ns)
+{
+	return interval_ns ? div64_u64(ns * SYNQ_FLIGHT_ONE, interval_ns) : 0;
+}
+
 /**
  * synq_flight_forecast() - how many will be queued when one that begins now
  * completes
  * @due: what will come until then, by age in slices
  * @queued: now
- * @handshake_ns: how long a handshake takes at least
- * @slice_ns: length of a slice
- * @interval_ns: from one departure to the next; 0: nobody knows, none leave
+ * @outlook: how long that is, and how many the server takes out
  *
  * Handshakes complete in the order and at the intervals in which they began;
  * what is older than they take comes at once.  Not the same as a sum: many that
  * began at once will find a full queue where the same number, one by one, find
  * an empty one.
  *
+ * Those of a slice come in the middle of its time, however old the present one is: as
+ * many may leave in a slice as a short queue has slots.  Were they to come at its
+ * beginning or at its end, SYNs would be let through in bunches.
+ *
  * Context: any
  * Return: number
  */
 u32 synq_flight_forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued,
-			 u64 handshake_ns, u64 slice_ns, u64 interval_ns)
+			 const struct synq_flight_outlook *outlook)
 {
-	u64 length = (u64)queued * SYNQ_FLIGHT_ONE;
-	u64 steps = div64_u64(handshake_ns, slice_ns);
-	u64 rest_ns = handshake_ns - steps * slice_ns;
+	u64 interval_ns = outlook->interval_ns;
+	u64 all = departures(outlook->handshake_ns, interval_ns);
+	u64 slice = departures(outlook->slice_ns, interval_ns);
+	u64 phase = departures(outlook->phase_ns, interval_ns);
+	u64 length = (u64)queued * SYNQ_FLIGHT_ONE, gone = 0;
 	unsigned int age = SYNQ_FLIGHT_WINDOW;
-	u64 in_slice = 0, in_rest = 0;
 
-	if (interval_ns) {
-		in_slice = div64_u64(slice_ns * SYNQ_FLIGHT_ONE, interval_ns);
-		in_rest = div64_u64(rest_ns * SYNQ_FLIGHT_ONE, interval_ns);
-	}
 	while (age--) {
-		if (age < steps)
-			length -= min(length, in_slice);
-		else if (age == steps)
-			length -= min(length, in_rest);
+		u64 after = age ? phase + age * slice - slice / 2 : phase / 2;
+		u64 before = all - min(all, after);
+
+		length -= min(length, before - gone);
 		length += due[age];
+		gone = before;
 	}
+	length -= min(length, all - gone);
 	return div_u64(length + SYNQ_FLIGHT_ONE / 2, SYNQ_FLIGHT_ONE);
 }

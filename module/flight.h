@@ -61,10 +61,26 @@ struct synq_flight {
 	u32 begun[SYNQ_FLIGHT_SLICES];
 };
 
+/**
+ * struct synq_flight_outlook - what will happen while a handshake that begins now is
+ * under way
+ * @handshake_ns: how long that is at least, at most 4 s
+ * @slice_ns: length of a slice
+ * @phase_ns: since the present slice began, at most @slice_ns
+ * @interval_ns: from one departure to the next; 0: nobody knows, none leave
+ */
+struct synq_flight_outlook {
+	u64 handshake_ns;
+	u64 slice_ns;
+	u64 phase_ns;
+	u64 interval_ns;
+};
+
 void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns);
 void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
 			   u64 age_ns);
 void synq_flight_clock_see(struct synq_flight_clock *clock, u64 now_ns);
+u64 synq_flight_clock_next(const struct synq_flight_clock *clock, u64 now_ns);
 u64 synq_flight_clock_least(const struct synq_flight_clock *clock);
 
 void synq_flight_init(struct synq_flight *flight);
@@ -83,6 +99,6 @@ u32 synq_flight_most(u32 expected, u32 open, u32 times);
 void synq_flight_due(const struct synq_flight *flight, u32 ratio, u32 times,
 		     u64 due[SYNQ_FLIGHT_WINDOW]);
 u32 synq_flight_forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued,
-			 u64 handshake_ns, u64 slice_ns, u64 interval_ns);
+			 const struct synq_flight_outlook *outlook);
 
 #endif /* _SYNQ_FLIGHT_H */

@@ -6,6 +6,7 @@
  * begin and end.
  */
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/time64.h>
 #include <linux/types.h>
 #include <string.h>
@@ -204,14 +205,31 @@ static bool idle_for_long(void)
 	return true;
 }
 
+static u64 phase(void)
+{
+	return twin.now + twin.clock.slice_ns -
+	       synq_flight_clock_next(&twin.clock, twin.now);
+}
+
+static u32 forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued, u64 interval)
+{
+	const struct synq_flight_outlook outlook = {
+		.handshake_ns = twin.clock.mean_ns,
+		.slice_ns = twin.clock.slice_ns,
+		.phase_ns = phase(),
+		.interval_ns = interval,
+	};
+
+	return synq_flight_forecast(due, queued, &outlook);
+}
+
 /* A queue of one class: who is queued when one that begins now completes? */
 static u32 foreseen(u32 queued, u64 interval)
 {
 	u64 due[SYNQ_FLIGHT_WINDOW] = { 0 };
 
 	synq_flight_due(&twin.flight, SYNQ_FLIGHT_ONE, 1, due);
-	return synq_flight_forecast(due, queued, twin.clock.mean_ns,
-				    twin.clock.slice_ns, interval);
+	return forecast(due, queued, interval);
 }
 
 /* The twin: each comes when it completes, the server takes one an interval. */
@@ -264,14 +282,47 @@ static bool foresees(void)
 	return true;
 }
 
+/*
+ * As fast as the server takes them out, one by one: the queue stays as it is, whenever
+ * in a slice that is asked for.  Of one that is shorter only half of a slice is known.
+ */
+static bool foresees_evenly(void)
+{
+	const u64 interval = 5 * MS / 2;
+	u32 queued, n;
+
+	begin(5 * MS);
+	for (n = 0; n < 400; n++) {
+		pass(twin.now + interval);
+		add(200 * MS);
+	}
+	for (queued = 0; queued < 16; queued += 5) {
+		u32 half = twin.clock.slice_ns / 2 / interval;
+		u32 least = ~0U, most = 0;
+
+		for (n = 0; n < 200; n++) {
+			u32 is;
+
+			pass(twin.now + interval);
+			add(200 * MS);
+			is = foreseen(queued, interval);
+			least = min(least, is);
+			most = max(most, is);
+		}
+		check(most - least <= 2, "%u to %u of %u", least, most, queued);
+		check(least + 1 >= queued && most <= max(queued, half) + 1,
+		      "%u to %u of %u", least, most, queued);
+	}
+	return true;
+}
+
 /* Of an empty queue that nobody is taken from. */
 static u32 all_due(u32 ratio, u32 times)
 {
 	u64 due[SYNQ_FLIGHT_WINDOW] = { 0 };
 
 	synq_flight_due(&twin.flight, ratio, times, due);
-	return synq_flight_forecast(due, 0, twin.clock.mean_ns,
-				    twin.clock.slice_ns, 0);
+	return forecast(due, 0, 0);
 }
 
 /* Nobody knows how fast the server is, or it is not to be had. */
@@ -541,6 +592,7 @@ static const struct tap_case cases[] = {
 	{ "few dead handshakes prove nothing", few_dead },
 	{ "the worst case", at_worst },
 	{ "foresees the queue", foresees },
+	{ "foresees it evenly", foresees_evenly },
 	{ "foresees the worst", foresees_the_worst },
 	{ "a sum is a bound of what is foreseen", sum_is_a_bound },
 	{ "idle for long", idle_for_long },
