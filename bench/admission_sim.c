@@ -19,6 +19,7 @@
  * by a hash, the others refused for good as long as the overload lasts (Jamjoom and
  * Shin 2003).
  */
+#include <linux/minmax.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -266,8 +267,8 @@ static unsigned int limit_first(const struct run *r)
 	return synq_slack_first(r->first.more, r->s->backlog, departures(r));
 }
 
-static u32 forecast(const struct run *r, const u64 due[SYNQ_FLIGHT_WINDOW],
-		    unsigned int length)
+static u32 forecast(const struct run *r, const struct synq_law *law,
+		    const u64 due[SYNQ_FLIGHT_WINDOW], unsigned int length)
 {
 	const struct synq_flight_clock *clock = &r->clock;
 	const struct synq_flight_outlook outlook = {
@@ -276,6 +277,7 @@ static u32 forecast(const struct run *r, const u64 due[SYNQ_FLIGHT_WINDOW],
 		.phase_ns = ns(r->now) + clock->slice_ns -
 			    synq_flight_clock_next(clock, ns(r->now)),
 		.interval_ns = r->drain.interval_ns ?: r->drain.pace_ns,
+		.bunch = min_t(u32, law->limit - 1, SYNQ_FLIGHT_BUNCH),
 	};
 
 	return synq_flight_forecast(due, length, &outlook);
@@ -303,11 +305,11 @@ static void foresee(struct run *r, struct synq_law *law, bool first)
 		synq_flight_due(&r->flight[i], ratio, 1, due[i]);
 	}
 	if (first)
-		law->ahead = forecast(r, due[0], r->tail[0] - r->head[0]);
+		law->ahead = forecast(r, law, due[0], r->tail[0] - r->head[0]);
 	for (n = 0; n < SYNQ_FLIGHT_WINDOW; n++)
 		due[0][n] += due[1][n];
-	law->queued = forecast(r, due[0], queued(r));
-	law->most = forecast(r, most, queued(r));
+	law->queued = forecast(r, law, due[0], queued(r));
+	law->most = forecast(r, law, most, queued(r));
 	if (!first)
 		law->ahead = law->queued;
 }
@@ -827,10 +829,10 @@ static const struct scenario scenarios[] = {
 	  .cookies = true, .overtaken_max = .01 },
 	{ FAST, .name = "the same, 1.5x", .preferred = 600, .backlog = 16,
 	  .rtt = .2, .cookies = true, .overtaken_max = .01 },
-	{ FAST, .name = "0.75x, backlog 16, RTT 200 ms, stalls of 25 ms",
-	  .preferred = 300, .backlog = 16, .rtt = .2, .stall = .025,
-	  .stall_every = 2, .preferred_min = .99, .withheld_max = .001,
-	  .cookies = true, .overtaken_max = .01 },
+	{ FAST, .name = "400/s, backlog 16, RTT 200 ms", .backlog = 16,
+	  .rtt = .2, .cookies = true, .goodput_min = .9 },
+	{ FAST, .name = "the same, RTT 400 ms", .backlog = 16, .rtt = .4,
+	  .cookies = true, .goodput_min = .7, .withheld_max = .01 },
 	{ FAST, .name = "2000/s, preferred 0.75x, RTT 200 ms", .ordinary = 3000,
 	  .capacity = { 2000, 2000, 2000 }, .preferred = 1500, .rtt = .2,
 	  .seconds = 20, .preferred_min = .99, .cookies = true, .overtaken_max = .01 },

@@ -294,6 +294,7 @@ static void foresee(struct synq_law *law, const struct synq_view *view)
 		.handshake_ns = READ_ONCE(view->admission->handshake_ns),
 		.slice_ns = READ_ONCE(view->admission->slice_ns),
 		.interval_ns = view->interval_ns,
+		.bunch = min_t(u32, law->limit - 1, SYNQ_FLIGHT_BUNCH),
 	};
 	u8 i;
 

@@ -455,9 +455,9 @@ static u64 departures(u64 ns, u64 interval_ns)
  * began at once will find a full queue where the same number, one by one, find
  * an empty one.
  *
- * Those of a slice come in the middle of its time, however old the present one is: as
- * many may leave in a slice as a short queue has slots.  Were they to come at its
- * beginning or at its end, SYNs would be let through in bunches.
+ * Those of a slice come evenly, but for a bunch at its end: in a slice as many may leave
+ * as a short queue has slots, or more.  Were all of them to come at its end, nobody
+ * would be let through who is far away, or many at the beginning of a slice.
  *
  * Context: any
  * Return: number
@@ -469,17 +469,18 @@ u32 synq_flight_forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued,
 	u64 all = departures(outlook->handshake_ns, interval_ns);
 	u64 slice = departures(outlook->slice_ns, interval_ns);
 	u64 phase = departures(outlook->phase_ns, interval_ns);
+	u64 bunch = (u64)outlook->bunch * SYNQ_FLIGHT_ONE;
 	u64 length = (u64)queued * SYNQ_FLIGHT_ONE, gone = 0;
 	unsigned int age = SYNQ_FLIGHT_WINDOW;
 
 	while (age--) {
-		u64 after = age ? phase + age * slice - slice / 2 : phase / 2;
+		u64 after = age ? phase + (age - 1) * slice : 0;
 		u64 before = all - min(all, after);
 
-		length -= min(length, before - gone);
 		length += due[age];
+		length -= min(length, before - gone);
+		length = max(length, min(due[age], bunch));
 		gone = before;
 	}
-	length -= min(length, all - gone);
 	return div_u64(length + SYNQ_FLIGHT_ONE / 2, SYNQ_FLIGHT_ONE);
 }

@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 #define SYNQ_FLIGHT_SLICES	16
+#define SYNQ_FLIGHT_BUNCH	4
 #define SYNQ_FLIGHT_WINDOW	9	/* waited for, the present one too */
 #define SYNQ_FLIGHT_ONE		256	/* fractional part of an expectation */
 
@@ -68,12 +69,14 @@ struct synq_flight {
  * @slice_ns: length of a slice
  * @phase_ns: since the present slice began, at most @slice_ns
  * @interval_ns: from one departure to the next; 0: nobody knows, none leave
+ * @bunch: so many may complete at once, in any slice; fewer than there are slots
  */
 struct synq_flight_outlook {
 	u64 handshake_ns;
 	u64 slice_ns;
 	u64 phase_ns;
 	u64 interval_ns;
+	u32 bunch;
 };
 
 void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns);

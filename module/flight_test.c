@@ -218,6 +218,7 @@ static u32 forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued, u64 interval)
 		.slice_ns = twin.clock.slice_ns,
 		.phase_ns = phase(),
 		.interval_ns = interval,
+		.bunch = SYNQ_FLIGHT_BUNCH,
 	};
 
 	return synq_flight_forecast(due, queued, &outlook);
@@ -284,7 +285,7 @@ static bool foresees(void)
 
 /*
  * As fast as the server takes them out, one by one: the queue stays as it is, whenever
- * in a slice that is asked for.  Of one that is shorter only half of a slice is known.
+ * in a slice that is asked for, or a bunch is there.
  */
 static bool foresees_evenly(void)
 {
@@ -297,7 +298,6 @@ static bool foresees_evenly(void)
 		add(200 * MS);
 	}
 	for (queued = 0; queued < 16; queued += 5) {
-		u32 half = twin.clock.slice_ns / 2 / interval;
 		u32 least = ~0U, most = 0;
 
 		for (n = 0; n < 200; n++) {
@@ -310,7 +310,7 @@ static bool foresees_evenly(void)
 			most = max(most, is);
 		}
 		check(most - least <= 2, "%u to %u of %u", least, most, queued);
-		check(least + 1 >= queued && most <= max(queued, half) + 1,
+		check(least + 1 >= queued && most <= max_t(u32, queued, SYNQ_FLIGHT_BUNCH) + 1,
 		      "%u to %u of %u", least, most, queued);
 	}
 	return true;
