@@ -8,8 +8,8 @@
 #include <linux/types.h>
 
 #define SYNQ_FLIGHT_SLICES	16
-#define SYNQ_FLIGHT_BUNCH	4
 #define SYNQ_FLIGHT_WINDOW	9	/* waited for, the present one too */
+#define SYNQ_FLIGHT_BUNCH	4	/* that may complete at once, in any of them */
 #define SYNQ_FLIGHT_ONE		256	/* fractional part of an expectation */
 
 /**

@@ -298,6 +298,7 @@ static bool foresees_evenly(void)
 		add(200 * MS);
 	}
 	for (queued = 0; queued < 16; queued += 5) {
+		u32 want = max_t(u32, queued, SYNQ_FLIGHT_BUNCH);
 		u32 least = ~0U, most = 0;
 
 		for (n = 0; n < 200; n++) {
@@ -310,7 +311,7 @@ static bool foresees_evenly(void)
 			most = max(most, is);
 		}
 		check(most - least <= 2, "%u to %u of %u", least, most, queued);
-		check(least + 1 >= queued && most <= max_t(u32, queued, SYNQ_FLIGHT_BUNCH) + 1,
+		check(least + 1 >= want && most <= want + 1,
 		      "%u to %u of %u", least, most, queued);
 	}
 	return true;
