@@ -16,7 +16,7 @@
  *
  * Of most servers all this is far below the limits, and a sum is enough to see
  * it: one over all classes for the first, whose limit is the kernel's.  Only where
- * it is not, what happens until the handshake has completed is foreseen.
+ * it is not, what happens until the handshake has completed is foreseen (forecast.c).
  *
  * The test reads these without a lock, since a flood's SYNs come here; only a
  * SYN that is let through, and the first to come in a new slice of time, take
@@ -32,6 +32,7 @@
 #include <net/request_sock.h>
 #include <net/tcp.h>
 #include "admission.h"
+#include "forecast.h"
 #include "law.h"
 #include "limit.h"
 
@@ -198,126 +199,6 @@ void synq_admission_advance(struct synq_admission *admission,
 	spin_unlock_bh(&admission->lock);
 }
 
-/**
- * struct synq_view - what a SYN of one class finds at a listener
- * @admission: of the listener
- * @conf: snapshot
- * @listener: configured
- * @class: of the SYN
- * @queued: connections of any class in the accept queue
- * @ahead: of those, that will be served before
- * @interval_ns: from one departure to the next, in the worst case; 0: nobody knows
- */
-struct synq_view {
-	const struct synq_admission *admission;
-	const struct synq_conf *conf;
-	const struct synq_listener *listener;
-	const struct synq_class *class;
-	u32 queued;
-	u32 ahead;
-	u32 interval_ns;
-};
-
-static u32 ratio_of(const struct synq_view *view, u8 slot)
-{
-	return READ_ONCE(view->admission->ratio[slot]);
-}
-
-/* If it comes to the worst: all, or so many times as many as are expected. */
-#define AT_MOST	4
-
-/*
- * The listener was found by a SYN, and others had come until it was managed.  All are
- * expected, before anybody.
- */
-static void add_unseen(struct synq_law *law, const struct synq_view *view)
-{
-	u32 unseen = READ_ONCE(view->admission->unseen);
-
-	law->queued += unseen;
-	law->most += unseen;
-	law->ahead += unseen;
-}
-
-/* A minimum share does not wait for all of those before its class. */
-static void share_ahead(struct synq_law *law, const struct synq_view *view)
-{
-	u8 share = view->class->min_share;
-
-	if (view->listener->order == SYNQ_ORDER_STRICT && share)
-		law->ahead = min_t(u64, law->ahead, (u64)law->own * 100 / share);
-}
-
-/*
- * What is queued or under way: of any class, and of those that will be served
- * before a connection of @class that comes now.  So many will there be at the
- * most when it comes.  A bound for what foresee() finds slice by slice: whom the law
- * lets in by this it would let in by that, too.  So nearly all of a flood that is
- * answered by cookies need not be foreseen.
- */
-static void add_all(struct synq_law *law, const struct synq_view *view)
-{
-	u8 i;
-
-	for (i = 0; i < view->conf->n_positions; i++) {
-		u8 slot = view->conf->order[i];
-		u32 expected = READ_ONCE(view->admission->expected[slot]);
-
-		law->queued += expected;
-		law->most += synq_flight_most(expected,
-					      READ_ONCE(view->admission->open[slot]),
-					      AT_MOST);
-		if (i <= view->class->position)
-			law->ahead += expected;
-		if (slot == view->class->slot)
-			law->own += expected;
-	}
-	add_unseen(law, view);
-	share_ahead(law, view);
-}
-
-/* All flights that matter have advanced to the slice that ends at @due_ns. */
-static u64 phase_of(const struct synq_admission *admission, u64 slice_ns)
-{
-	u64 due_ns = READ_ONCE(admission->due_ns), now_ns = ktime_get_ns();
-
-	return slice_ns - min(due_ns - min(due_ns, now_ns), slice_ns);
-}
-
-/* The same when it comes, as far as can be foreseen. */
-static void foresee(struct synq_law *law, const struct synq_view *view)
-{
-	u64 expected[SYNQ_FLIGHT_WINDOW] = { 0 };
-	u64 ahead[SYNQ_FLIGHT_WINDOW] = { 0 };
-	u64 most[SYNQ_FLIGHT_WINDOW] = { 0 };
-	struct synq_flight_outlook outlook = {
-		.handshake_ns = READ_ONCE(view->admission->handshake_ns),
-		.slice_ns = READ_ONCE(view->admission->slice_ns),
-		.interval_ns = view->interval_ns,
-		.bunch = min_t(u32, law->limit - 1, SYNQ_FLIGHT_BUNCH),
-	};
-	u8 i;
-
-	outlook.phase_ns = phase_of(view->admission, outlook.slice_ns);
-	for (i = 0; i < view->conf->n_positions; i++) {
-		u8 slot = view->conf->order[i];
-		const struct synq_flight *flight =
-			&view->admission->flight[slot];
-
-		if (!READ_ONCE(view->admission->open[slot]))
-			continue;
-		synq_flight_due(flight, ratio_of(view, slot), AT_MOST, most);
-		synq_flight_due(flight, ratio_of(view, slot), 1, expected);
-		if (i <= view->class->position)
-			synq_flight_due(flight, ratio_of(view, slot), 1, ahead);
-	}
-	law->queued = synq_flight_forecast(expected, view->queued, &outlook);
-	law->most = synq_flight_forecast(most, view->queued, &outlook);
-	law->ahead = synq_flight_forecast(ahead, view->ahead, &outlook);
-	add_unseen(law, view);
-	share_ahead(law, view);
-}
-
 /* Seldom: what is refused does not wait for a lock. */
 static void learn_refused(struct synq_admission *admission,
 			  const struct synq_class *class, u32 backlog)
@@ -365,7 +246,7 @@ ask_law(struct synq_admission *admission, const struct synq_conf *conf,
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
 	u32 limit = synq_limit_of(conf, listener, class, queue, backlog);
 	u32 more = READ_ONCE(slack_of(admission, class)->more);
-	struct synq_view view = {
+	struct synq_forecast forecast = {
 		.admission = admission,
 		.conf = conf,
 		.listener = listener,
@@ -377,15 +258,15 @@ ask_law(struct synq_admission *admission, const struct synq_conf *conf,
 	};
 	struct synq_law law = {
 		.limit = limit_at_syn(limit, backlog, more),
-		.queued = view.queued,
-		.most = view.queued,
+		.queued = forecast.queued,
+		.most = forecast.queued,
 		.withheld_max = SYNQ_LIMIT_NONE,
 		.kept = kept_at_syn(synq_limit_kept(conf, listener, class, backlog),
 				    more, backlog),
 		.cap = synq_limit_share(backlog, class->cap, 100),
 		.own = synq_acceptq_own(queue, class->position),
-		.ahead = view.ahead,
-		.low = min(view.queued, READ_ONCE(queue->drain.low)),
+		.ahead = forecast.ahead,
+		.low = min(forecast.queued, READ_ONCE(queue->drain.low)),
 		.interval_ns = READ_ONCE(queue->drain.interval_ns),
 		.refused_ns = (u64)refused_ms * NSEC_PER_MSEC,
 	};
@@ -401,13 +282,13 @@ ask_law(struct synq_admission *admission, const struct synq_conf *conf,
 	if (class->max_wait_effective != SYNQ_WAIT_NONE)
 		law.max_wait_ns = (u64)class->max_wait_effective *
 				  NSEC_PER_MSEC;
-	add_all(&law, &view);
+	synq_forecast_sum(&forecast, &law);
 	answer = synq_law(&law);
 	if (answer == SYNQ_LAW_LATE ||
 	    (answer == SYNQ_LAW_FULL &&
 	     (limit != SYNQ_LIMIT_NONE ||
 	      departures(&law, admission) > QUARTER(backlog)))) {
-		foresee(&law, &view);
+		synq_forecast_slices(&forecast, &law);
 		answer = synq_law(&law);
 	}
 	switch (answer) {
@@ -415,7 +296,7 @@ ask_law(struct synq_admission *admission, const struct synq_conf *conf,
 		break;
 	case SYNQ_LAW_FULL:
 		/* Not for what is on its way to a queue that is short. */
-		if (law.queued >= law.limit && view.queued >= law.limit / 2)
+		if (law.queued >= law.limit && forecast.queued >= law.limit / 2)
 			learn_refused(admission, class, backlog);
 		return SYNQ_VERDICT_QUEUE_REFUSE;
 	case SYNQ_LAW_LATE:
