@@ -10,7 +10,7 @@
  * connection that had not to wait takes back an eight-thousandth of a step.  Those that
  * wait do so in bunches, so for each further one 8000 more are let in before, but for
  * no more than four.  So about one in 8000 waits, unless that would want more than a
- * quarter of the backlog beyond the least slack, or half of the limit.
+ * quarter of the backlog beyond the least slack, or two thirds of the limit.
  *
  * Once SYNs have been refused for want of slots for a second, by a queue that is long,
  * there is a step at least, before anybody had to wait.  Else a short
@@ -102,7 +102,7 @@ u32 synq_slack_limit(u32 limit, u32 more, u32 backlog)
 {
 	u32 least = min(limit / 3, synq_slack_least(backlog));
 
-	return limit - min(limit / 2, least + synq_slack_found(more, backlog));
+	return limit - min(limit / 3 * 2, least + synq_slack_found(more, backlog));
 }
 
 /**
