@@ -35,7 +35,8 @@
  * 5. A listener is freed by call_rcu() (SOCK_RCU_FREE), so its destructor runs
  *    when no lockless user is left.  If a detach meets a socket whose last
  *    reference is gone, that destructor is on its way: rcu_barrier() at module
- *    exit waits for it.
+ *    exit waits for it.  The state of its namespace goes before:
+ *    synq_record_orphan().
  * 6. A copy of ops lives from its first use to module exit, and serves every
  *    listener with the same original, since setsockopt(2) calls through the
  *    pointer without RCU.  Ours in it are called in softirq, or with BH off under
@@ -70,6 +71,8 @@ static void (*family_destruct[2])(struct sock *sk);	/* IPv4, IPv6 */
 /* Rule 7: as long as somebody else may call us, the text must stay. */
 static void pin(struct synq_record *record)
 {
+	struct synq_net *sn = READ_ONCE(record->sn);
+
 	if (test_bit(0, &record->pinned) ||
 	    test_and_set_bit(0, &record->pinned))
 		return;
@@ -77,7 +80,8 @@ static void pin(struct synq_record *record)
 		clear_bit(0, &record->pinned);
 		return;
 	}
-	atomic64_inc(&record->sn->foreign_owner);
+	if (sn)		/* synq_record_orphan() */
+		atomic64_inc(&sn->foreign_owner);
 }
 
 static void unpin(struct synq_record *record)
@@ -569,6 +573,7 @@ void synq_listener_net_exit(struct synq_net *sn)
 	while (n--)
 		sock_put(sk[n]);
 	detach(sn, NULL);
+	synq_record_orphan(sn);
 }
 
 /**

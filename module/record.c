@@ -106,7 +106,8 @@ void synq_record_unhash(struct synq_record *record)
 {
 	lockdep_assert_held(&synq_record_lock);
 	hash_del_rcu(&record->node);
-	atomic_dec(&record->sn->sockets);
+	if (record->sn)
+		atomic_dec(&record->sn->sockets);
 	atomic_dec(&record->counters->sockets);
 }
 
@@ -140,7 +141,8 @@ struct synq_record *synq_record_find(const struct sock *sk)
 const struct synq_conf *synq_record_conf(const struct synq_record *record,
 					 struct synq_listener *own)
 {
-	const struct synq_conf *conf = synq_conf_active(record->sn);
+	const struct synq_net *sn = READ_ONCE(record->sn);
+	const struct synq_conf *conf = sn ? synq_conf_active(sn) : NULL;
 	const struct synq_listener *listener;
 
 	if (!conf || READ_ONCE(record->leaving))
@@ -217,6 +219,34 @@ void synq_record_each(const struct synq_net *sn,
 			visit(record, data);
 	rcu_read_unlock();
 	spin_unlock_bh(&synq_record_lock);
+}
+
+static void orphan(struct synq_record *record, void *any)
+{
+	/* Pairs with READ_ONCE of who asks without the lock. */
+	WRITE_ONCE(record->sn, NULL);
+	*(bool *)any = true;
+}
+
+/**
+ * synq_record_orphan() - the state of a network namespace is about to go
+ * @sn: its state
+ *
+ * A socket keeps its namespace, but the module may go before either.  Records are left
+ * then, if their socket's destructor is on its way, or somebody else calls us (listener.c,
+ * rules 5 and 7).  They forget @sn: who holds synq_record_lock finds either none, or one
+ * that stays until he has given the lock back; who is under rcu_read_lock() and has
+ * found it is waited for.
+ *
+ * Context: process
+ */
+void synq_record_orphan(const struct synq_net *sn)
+{
+	bool any = false;
+
+	synq_record_each(sn, orphan, &any);
+	if (any)
+		synchronize_rcu();
 }
 
 static void settle(struct synq_record *record, void *settled)

@@ -19,7 +19,7 @@ struct synq_ops;
  * @node: in the hash of records
  * @rcu: freed after a grace period
  * @sk: the socket; no reference: its destructor takes the record out
- * @sn: its network namespace
+ * @sn: state of its network namespace; NULL: that is gone
  * @counters: of the port, with a reference
  * @ops: its icsk_af_ops of before, and the copy with the gate (listener.c)
  * @data_ready: its sk_data_ready of before
@@ -83,6 +83,7 @@ void synq_record_sort(const struct sock *sk);
 void synq_record_each(const struct synq_net *sn,
 		      void (*visit)(struct synq_record *record, void *data),
 		      void *data);
+void synq_record_orphan(const struct synq_net *sn);
 bool synq_record_settle(const struct synq_net *sn);
 
 /**

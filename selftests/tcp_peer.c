@@ -276,6 +276,7 @@ int main(int argc, char **argv)
 		{ "queue", queue_main },
 		{ "twin", twin_main },
 		{ "blink", blink_main },
+		{ "unload", unload_main },
 	};
 	size_t i;
 
@@ -283,5 +284,5 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue|twin|blink OPTION...");
+	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue|twin|blink|unload OPTION...");
 }

@@ -75,6 +75,7 @@ int lists_main(int argc, char **argv);		/* tcp_answer.c */
 int queue_main(int argc, char **argv);		/* tcp_queue.c */
 int twin_main(int argc, char **argv);		/* tcp_twin.c */
 int blink_main(int argc, char **argv);		/* tcp_blink.c */
+int unload_main(int argc, char **argv);		/* tcp_blink.c */
 
 /* What was sent: @number segments to @to, from @port on, beginning with @seq. */
 struct question {

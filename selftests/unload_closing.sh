@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The listener is closed and the module unloaded in one step: the socket has no
+# reference left that could be taken, so it keeps its record, and its destructor comes when
+# the state of its namespace is gone.  Again with $SOCKETS of them.
+#
+# Would miss its mark if: a destructor wrote to, or asked, the state of a namespace that
+# does not exist any more.  KASAN sees it, where there is one CPU.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+plan 4
+
+SOCKETS=8
+
+# unload NAME LAST: from as many ports as there are from $PORT on to LAST
+unload() {
+	local port
+	load_synq
+	{ three_classes | grep -v '^listener'
+	  for ((port = PORT; port <= $2; port++)); do
+		echo "listener add port $port"
+	  done; } | apply
+	rm -f "$TMP/close"
+	# shellcheck disable=SC2046
+	background "$TMP/unload" "$PEER" unload -N "$SRV" -E "$TMP/close" \
+		0.0.0.0 $(seq $PORT "$2")
+	must_come 10 has "$TMP/unload" ^listening
+	for ((port = PORT; port <= $2; port++)); do
+		manage $V4 $port
+	done
+	: >"$TMP/close"
+	check "$1: closed and unloaded" wait_for 60 has "$TMP/unload" ^unloaded
+	check "$1: it is gone" test ! -d /sys/module/synq
+}
+
+unload "one" $PORT
+unload "$SOCKETS" $((PORT + SOCKETS - 1))
