@@ -101,8 +101,10 @@ u32 synq_slack(u32 more, u32 backlog)
 u32 synq_slack_limit(u32 limit, u32 more, u32 backlog)
 {
 	u32 least = min(limit / 3, synq_slack_least(backlog));
+	u32 slack = least + synq_slack_found(more, backlog);
 
-	return limit - min(limit / 3 * 2, least + synq_slack_found(more, backlog));
+	/* A third stays, rounded up. */
+	return limit - min(limit - (limit + 2) / 3, slack);
 }
 
 /**

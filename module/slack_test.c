@@ -19,6 +19,7 @@ static bool at_first(void)
 	check(synq_slack_limit(7, 0, 40) == 5, "a third of a short limit");
 	check(synq_slack_limit(7, 9 * SYNQ_SLACK_ONE, 40) == 3,
 	      "two thirds of it");
+	check(synq_slack_limit(2, ~0U, 128) == 1, "one of two");
 	check(synq_slack_limit(1, ~0U, 128) == 1, "never nothing");
 	return true;
 }
