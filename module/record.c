@@ -236,7 +236,8 @@ static void orphan(struct synq_record *record, void *any)
  * then, if their socket's destructor is on its way, or somebody else calls us (listener.c,
  * rules 5 and 7).  They forget @sn: who holds synq_record_lock finds either none, or one
  * that stays until he has given the lock back; who is under rcu_read_lock() and has
- * found it is waited for.
+ * found it is waited for.  Who has found a snapshot need not ask: that was taken away a
+ * grace period before (main.c).
  *
  * Context: process
  */

@@ -13,7 +13,7 @@ plan 4
 
 SOCKETS=8
 
-# unload NAME LAST: from as many ports as there are from $PORT on to LAST
+# unload NAME LAST: two tests, with a listener on each port from $PORT to LAST
 unload() {
 	local port
 	load_synq
