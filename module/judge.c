@@ -116,13 +116,19 @@ static void weigh(struct synq_arrival *syn)
 	}
 }
 
-/* Full state, unless the SYN queue holds no more of it. */
+/*
+ * Full state, unless the SYN queue holds no more of it.  Who comes back while its last
+ * connection is in TIME_WAIT has it even then: it can have no cookie, so as long as
+ * others can, each of its tries would find the same.  The stock kernel does not ask its
+ * queue either, and there is one such handshake for each of those connections at most.
+ */
 static enum synq_verdict keep(const struct synq_arrival *syn)
 {
 	const struct synq_record *record = syn->record;
 
-	if (!record || !synq_synqueue_is_full(&record->admission, syn->conf,
-					      syn->class, syn->sk))
+	if (!record || syn->peer == SYNQ_SEGMENT_LEFT ||
+	    !synq_synqueue_is_full(&record->admission, syn->conf, syn->class,
+				   syn->sk))
 		return SYNQ_VERDICT_ADMIT;
 	switch ((enum synq_excess)syn->class->excess) {
 	case SYNQ_EXCESS_PASS:

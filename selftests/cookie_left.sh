@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Clients that come back from a port whose last connection is in TIME_WAIT here, while
+# their class has had its share of the SYN queue, and a flood goes on: a cookie's final
+# ACK would be for that connection, so they have full state, at their first try, as the
+# stock kernel gives it to them.  Whoever comes from another port gets a cookie.
+#
+# Would miss its mark if: they were refused, as who cannot have a cookie is when there
+# is no more place, at each try; or got one.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+plan 6
+
+N=20 BACKLOG=16
+
+left_are() {
+	[ "$(srv ss -Htn state time-wait "sport = :$PORT" | wc -l)" -ge "$1" ]
+}
+
+# connect MS PORT: N clients, from ports that follow each other, who do not try again
+# within a second
+connect() {
+	"$PEER" client -N "$CLI" -q -n $N -c $N -s 10.3.0.1 -P "$2" -w "$1" \
+		$V4 $PORT >"$TMP/c"
+	note "from port $2: $(grep ^done "$TMP/c")"
+}
+
+load_synq
+apply <<-EOT
+	class add bulk priority 6 default max-wait none
+	listener add port $PORT
+EOT
+server "$TMP/server" -b $BACKLOG -r 0 $PORT
+connect 20000 6000
+is "all connect" "$(field "$TMP/c" connected)" $N
+must_come 30 left_are $N
+background "$TMP/flood" "$PEER" segment -N "$CLI" -n 200000 -r 300 -p 5000 \
+	-s 10.200.0.1 -S 10000 $V4 $PORT
+flood=$LAST
+must_come 30 counter_from bulk flooded_now 1
+must_come 30 counter_from bulk half_open $BACKLOG
+before=$(mib TcpExt.SyncookiesRecv)
+connect 800 6000
+is "again from the same ports: all connect" "$(field "$TMP/c" connected)" $N
+is "with full state" "$(mib TcpExt.SyncookiesRecv)" "$before"
+is "none was refused for its class's share" "$(counter bulk share_refused)" 0
+is "the flood went on" "$(counter bulk flooded_now)" 1
+connect 20000 7000
+within "from other ports: by cookies" \
+	$(($(mib TcpExt.SyncookiesRecv) - before)) $((N / 2)) $((2 * N))
+stop "$flood"
