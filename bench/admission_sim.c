@@ -271,15 +271,15 @@ static u32 forecast(const struct run *r, const struct synq_law *law,
 		    const u64 due[SYNQ_FLIGHT_WINDOW], unsigned int length)
 {
 	const struct synq_flight_clock *clock = &r->clock;
-	const struct synq_flight_outlook outlook = {
+	struct synq_flight_outlook outlook = {
 		.handshake_ns = synq_flight_clock_least(clock),
 		.slice_ns = clock->slice_ns,
-		.phase_ns = ns(r->now) + clock->slice_ns -
-			    synq_flight_clock_next(clock, ns(r->now)),
 		.interval_ns = r->drain.interval_ns ?: r->drain.pace_ns,
 		.bunch = min_t(u32, law->limit - 1, SYNQ_FLIGHT_BUNCH),
 	};
 
+	synq_flight_outlook_at(&outlook, synq_flight_clock_next(clock, ns(r->now)),
+			       clock->first_ns, ns(r->now));
 	return synq_flight_forecast(due, length, &outlook);
 }
 
@@ -379,6 +379,12 @@ static bool admit(struct run *r, const struct client *c)
 	return answer == SYNQ_LAW_ADMIT;
 }
 
+static void begin_flight(struct run *r, unsigned int kind)
+{
+	synq_flight_clock_begin(&r->clock, ns(r->now));
+	synq_flight_begin(&r->flight[kind], &r->clock, ns(r->now));
+}
+
 static void serve(struct run *r)
 {
 	const struct scenario *s = r->s;
@@ -423,7 +429,7 @@ static void arrive(struct run *r, enum source from, double rate)
 	case SPOOFED:
 		r->syns++;
 		if (admit(r, NULL) && r->law >= HASH)
-			synq_flight_begin(&r->flight[1], &r->clock, ns(r->now));
+			begin_flight(r, 1);
 		break;
 	case CROWD:
 		for (n = 0; n < r->s->crowd; n++)
@@ -452,8 +458,7 @@ static void syn(struct run *r, const struct event *e)
 		if (!c->cookie)
 			synq_halfopen_begin(&r->halfopen, !c->preferred,
 					    ns(r->now));
-		synq_flight_begin(&r->flight[!c->preferred], &r->clock,
-				  ns(r->now));
+		begin_flight(r, !c->preferred);
 		at(r, r->now + rtt, ACK, e->client, 0);
 		return;
 	}

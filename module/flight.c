@@ -69,6 +69,13 @@ void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns)
 	clock->seen_ns = now_ns;
 }
 
+/* All that are open count as begun now. */
+static void begin_anew(struct synq_flight_clock *clock, u64 now_ns)
+{
+	clock->epoch_ns = now_ns;
+	WRITE_ONCE(clock->first_ns, now_ns);
+}
+
 /**
  * synq_flight_clock_see() - something happens
  * @clock: of a listener
@@ -86,7 +93,7 @@ void synq_flight_clock_see(struct synq_flight_clock *clock, u64 now_ns)
 	    clock->seen_ns >= clock->still_ns +
 			      SYNQ_FLIGHT_SLICES * clock->slice_ns) {
 		clock->still_ns = now_ns;
-		clock->epoch_ns = now_ns;
+		begin_anew(clock, now_ns);
 	}
 	clock->seen_ns = max(clock->seen_ns, now_ns);
 }
@@ -117,7 +124,7 @@ void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
 	slice = slice_for(clock);
 	if (3 * slice > 4 * clock->slice_ns || 4 * slice < 3 * clock->slice_ns) {
 		clock->slice_ns = slice;
-		clock->epoch_ns = now_ns;
+		begin_anew(clock, now_ns);
 	}
 }
 
@@ -257,6 +264,20 @@ static u64 slice_of(const struct synq_flight_clock *clock, u64 ns)
 u64 synq_flight_clock_next(const struct synq_flight_clock *clock, u64 now_ns)
 {
 	return clock->epoch_ns + (slice_of(clock, now_ns) + 1) * clock->slice_ns;
+}
+
+/**
+ * synq_flight_clock_begin() - a SYN was let through
+ * @clock: of a listener
+ * @now_ns: monotonic clock, ns
+ *
+ * Context: any; callers exclude each other, and those of the flights
+ */
+void synq_flight_clock_begin(struct synq_flight_clock *clock, u64 now_ns)
+{
+	if (clock->first_ns + clock->slice_ns <
+	    synq_flight_clock_next(clock, now_ns))
+		WRITE_ONCE(clock->first_ns, now_ns);
 }
 
 /**
@@ -444,6 +465,25 @@ static u64 departures(u64 ns, u64 interval_ns)
 }
 
 /**
+ * synq_flight_outlook_at() - where in its slice a SYN comes
+ * @outlook: @slice_ns is known
+ * @next_ns: end of the slice to which the flights have advanced; it may be over
+ * @first_ns: of struct synq_flight_clock, or of a moment ago
+ * @now_ns: monotonic clock, ns
+ *
+ * Context: any
+ */
+void synq_flight_outlook_at(struct synq_flight_outlook *outlook, u64 next_ns,
+			    u64 first_ns, u64 now_ns)
+{
+	u64 left = next_ns - min(next_ns, now_ns);
+
+	outlook->phase_ns = outlook->slice_ns - min(left, outlook->slice_ns);
+	outlook->spread_ns = min(outlook->phase_ns,
+				 now_ns - min(now_ns, first_ns));
+}
+
+/**
  * synq_flight_forecast() - how many will be queued when one that begins now
  * completes
  * @due: what will come until then, by age in slices
@@ -455,9 +495,10 @@ static u64 departures(u64 ns, u64 interval_ns)
  * began at once will find a full queue where the same number, one by one, find
  * an empty one.
  *
- * Those of a slice come evenly, but for a bunch at its end: in a slice as many may leave
- * as a short queue has slots, or more.  Were all of them to come at its end, nobody
- * would be let through who is far away, or many at the beginning of a slice.
+ * Those of a slice come evenly, those of the present one since its first, but for a
+ * bunch at its end: in a slice as many may leave as a short queue has slots, or more.
+ * Were all of them to come at its end, nobody would be let through who is far away, or
+ * many at the beginning of a slice.
  *
  * Context: any
  * Return: number
@@ -469,6 +510,7 @@ u32 synq_flight_forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued,
 	u64 all = departures(outlook->handshake_ns, interval_ns);
 	u64 slice = departures(outlook->slice_ns, interval_ns);
 	u64 phase = departures(outlook->phase_ns, interval_ns);
+	u64 spread = departures(outlook->spread_ns, interval_ns);
 	u64 bunch = (u64)outlook->bunch * SYNQ_FLIGHT_ONE;
 	u64 length = (u64)queued * SYNQ_FLIGHT_ONE, gone = 0;
 	unsigned int age = SYNQ_FLIGHT_WINDOW;
@@ -477,6 +519,12 @@ u32 synq_flight_forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued,
 		u64 after = age ? phase + (age - 1) * slice : 0;
 		u64 before = all - min(all, after);
 
+		if (!age) {
+			u64 until = all - min(all, spread);
+
+			length -= min(length, until - gone);
+			gone = until;
+		}
 		length += due[age];
 		length -= min(length, before - gone);
 		length = max(length, min(due[age], bunch));

@@ -21,6 +21,7 @@
  * @epoch_ns: begin of slice 0
  * @seen_ns: when something happened last
  * @still_ns: when something happened after the machine had stood still; 0: never
+ * @first_ns: when the first of the last slice in which any did began
  */
 struct synq_flight_clock {
 	u64 mean_ns;
@@ -29,6 +30,7 @@ struct synq_flight_clock {
 	u64 epoch_ns;
 	u64 seen_ns;
 	u64 still_ns;
+	u64 first_ns;
 };
 
 /**
@@ -68,6 +70,7 @@ struct synq_flight {
  * @handshake_ns: how long that is at least, at most 4 s
  * @slice_ns: length of a slice
  * @phase_ns: since the present slice began, at most @slice_ns
+ * @spread_ns: since the first of the present slice began, at most @phase_ns
  * @interval_ns: from one departure to the next; 0: nobody knows, none leave
  * @bunch: so many may complete at once, in any slice; fewer than there are slots
  */
@@ -75,6 +78,7 @@ struct synq_flight_outlook {
 	u64 handshake_ns;
 	u64 slice_ns;
 	u64 phase_ns;
+	u64 spread_ns;
 	u64 interval_ns;
 	u32 bunch;
 };
@@ -83,6 +87,7 @@ void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns);
 void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
 			   u64 age_ns);
 void synq_flight_clock_see(struct synq_flight_clock *clock, u64 now_ns);
+void synq_flight_clock_begin(struct synq_flight_clock *clock, u64 now_ns);
 u64 synq_flight_clock_next(const struct synq_flight_clock *clock, u64 now_ns);
 u64 synq_flight_clock_least(const struct synq_flight_clock *clock);
 
@@ -101,6 +106,8 @@ u32 synq_flight_expected(u32 open, u32 ratio);
 u32 synq_flight_most(u32 expected, u32 open, u32 times);
 void synq_flight_due(const struct synq_flight *flight, u32 ratio, u32 times,
 		     u64 due[SYNQ_FLIGHT_WINDOW]);
+void synq_flight_outlook_at(struct synq_flight_outlook *outlook, u64 next_ns,
+			    u64 first_ns, u64 now_ns);
 u32 synq_flight_forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued,
 			 const struct synq_flight_outlook *outlook);
 

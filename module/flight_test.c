@@ -47,6 +47,7 @@ static void add(u64 takes)
 	struct handshake *h = &twin.list[twin.n++];
 
 	*h = (struct handshake){ twin.now, takes ? twin.now + takes : 0, false };
+	synq_flight_clock_begin(&twin.clock, twin.now);
 	synq_flight_begin(&twin.flight, &twin.clock, twin.now);
 }
 
@@ -205,22 +206,18 @@ static bool idle_for_long(void)
 	return true;
 }
 
-static u64 phase(void)
-{
-	return twin.now + twin.clock.slice_ns -
-	       synq_flight_clock_next(&twin.clock, twin.now);
-}
-
 static u32 forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued, u64 interval)
 {
-	const struct synq_flight_outlook outlook = {
+	struct synq_flight_outlook outlook = {
 		.handshake_ns = twin.clock.mean_ns,
 		.slice_ns = twin.clock.slice_ns,
-		.phase_ns = phase(),
 		.interval_ns = interval,
 		.bunch = SYNQ_FLIGHT_BUNCH,
 	};
 
+	synq_flight_outlook_at(&outlook,
+			       synq_flight_clock_next(&twin.clock, twin.now),
+			       twin.clock.first_ns, twin.now);
 	return synq_flight_forecast(due, queued, &outlook);
 }
 
@@ -314,6 +311,57 @@ static bool foresees_evenly(void)
 		check(least + 1 >= want && most <= want + 1,
 		      "%u to %u of %u", least, most, queued);
 	}
+	return true;
+}
+
+/*
+ * A wave in the midst of a slice, of whom one in ten leaves meanwhile: those who would
+ * have left before it do not make room.
+ */
+static bool foresees_a_wave(void)
+{
+	const u64 interval = 5 * MS / 2;
+	u32 before, n;
+
+	for (before = 0; before < 8; before++) {
+		begin(5 * MS);
+		for (n = 0; n < 400; n++) {
+			pass(twin.now + interval);
+			add(200 * MS);
+		}
+		pass(synq_flight_clock_next(&twin.clock, twin.now + 1000 * MS));
+		pass(twin.now + before * twin.clock.slice_ns / 10);
+		for (n = 0; n < 20; n++) {
+			u32 is, want;
+
+			add(200 * MS);
+			is = foreseen(0, interval);
+			want = seen(0, interval);
+			check(is <= want + 1 && want <= is + 1,
+			      "%u, not %u, at %u/10 of a slice", is, want, before);
+			pass(twin.now + interval / 10);
+		}
+	}
+	return true;
+}
+
+static bool says_where_in_a_slice(void)
+{
+	struct synq_flight_outlook outlook = { .slice_ns = 25 * MS };
+
+	synq_flight_outlook_at(&outlook, 1025 * MS, 700 * MS, 1010 * MS);
+	check(outlook.phase_ns == 10 * MS, "%llu ns", outlook.phase_ns);
+	check(outlook.spread_ns == 10 * MS, "none began in it");
+	synq_flight_outlook_at(&outlook, 1025 * MS, 1007 * MS, 1010 * MS);
+	check(outlook.phase_ns == 10 * MS, "%llu ns", outlook.phase_ns);
+	check(outlook.spread_ns == 3 * MS, "the first began 3 ms ago");
+	synq_flight_outlook_at(&outlook, 1025 * MS, 1007 * MS, 1040 * MS);
+	check(outlook.phase_ns == 25 * MS, "nobody has advanced: %llu ns",
+	      outlook.phase_ns);
+	check(outlook.spread_ns == 25 * MS, "%llu ns", outlook.spread_ns);
+	/* What another CPU wrote since. */
+	synq_flight_outlook_at(&outlook, 1050 * MS, 1026 * MS, 1024 * MS);
+	check(!outlook.phase_ns && !outlook.spread_ns, "before the slice");
 	return true;
 }
 
@@ -594,6 +642,8 @@ static const struct tap_case cases[] = {
 	{ "the worst case", at_worst },
 	{ "foresees the queue", foresees },
 	{ "foresees it evenly", foresees_evenly },
+	{ "foresees a wave", foresees_a_wave },
+	{ "says where in a slice", says_where_in_a_slice },
 	{ "foresees the worst", foresees_the_worst },
 	{ "a sum is a bound of what is foreseen", sum_is_a_bound },
 	{ "idle for long", idle_for_long },

@@ -74,14 +74,6 @@ void synq_forecast_sum(const struct synq_forecast *forecast, struct synq_law *la
 	share_ahead(forecast, law);
 }
 
-/* All flights that matter have advanced to the slice that ends at @due_ns. */
-static u64 phase_of(const struct synq_admission *admission, u64 slice_ns)
-{
-	u64 due_ns = READ_ONCE(admission->due_ns), now_ns = ktime_get_ns();
-
-	return slice_ns - min(due_ns - min(due_ns, now_ns), slice_ns);
-}
-
 /**
  * synq_forecast_slices() - what there will be, as far as can be foreseen
  * @forecast: what is found
@@ -104,7 +96,10 @@ void synq_forecast_slices(const struct synq_forecast *forecast,
 	};
 	u8 i;
 
-	outlook.phase_ns = phase_of(admission, outlook.slice_ns);
+	/* All flights that matter have advanced to the slice that ends then. */
+	synq_flight_outlook_at(&outlook, READ_ONCE(admission->due_ns),
+			       READ_ONCE(admission->clock.first_ns),
+			       ktime_get_ns());
 	for (i = 0; i < forecast->conf->n_positions; i++) {
 		u8 slot = forecast->conf->order[i];
 		const struct synq_flight *flight = &admission->flight[slot];
