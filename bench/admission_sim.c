@@ -379,12 +379,6 @@ static bool admit(struct run *r, const struct client *c)
 	return answer == SYNQ_LAW_ADMIT;
 }
 
-static void begin_flight(struct run *r, unsigned int kind)
-{
-	synq_flight_clock_begin(&r->clock, ns(r->now));
-	synq_flight_begin(&r->flight[kind], &r->clock, ns(r->now));
-}
-
 static void serve(struct run *r)
 {
 	const struct scenario *s = r->s;
@@ -429,7 +423,7 @@ static void arrive(struct run *r, enum source from, double rate)
 	case SPOOFED:
 		r->syns++;
 		if (admit(r, NULL) && r->law >= HASH)
-			begin_flight(r, 1);
+			synq_flight_begin(&r->flight[1], &r->clock, ns(r->now));
 		break;
 	case CROWD:
 		for (n = 0; n < r->s->crowd; n++)
@@ -458,7 +452,8 @@ static void syn(struct run *r, const struct event *e)
 		if (!c->cookie)
 			synq_halfopen_begin(&r->halfopen, !c->preferred,
 					    ns(r->now));
-		begin_flight(r, !c->preferred);
+		synq_flight_begin(&r->flight[!c->preferred], &r->clock,
+				  ns(r->now));
 		at(r, r->now + rtt, ACK, e->client, 0);
 		return;
 	}

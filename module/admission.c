@@ -351,7 +351,6 @@ void synq_admission_begin(struct synq_admission *admission,
 {
 	spin_lock_bh(&admission->lock);
 	synq_flight_clock_see(&admission->clock, now_ns);
-	synq_flight_clock_begin(&admission->clock, now_ns);
 	synq_flight_begin(&admission->flight[class->slot], &admission->clock,
 			  now_ns);
 	if (is_halfopen)

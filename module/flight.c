@@ -267,20 +267,6 @@ u64 synq_flight_clock_next(const struct synq_flight_clock *clock, u64 now_ns)
 }
 
 /**
- * synq_flight_clock_begin() - a SYN was let through
- * @clock: of a listener
- * @now_ns: monotonic clock, ns
- *
- * Context: any; callers exclude each other, and those of the flights
- */
-void synq_flight_clock_begin(struct synq_flight_clock *clock, u64 now_ns)
-{
-	if (clock->first_ns + clock->slice_ns <
-	    synq_flight_clock_next(clock, now_ns))
-		WRITE_ONCE(clock->first_ns, now_ns);
-}
-
-/**
  * synq_flight_advance() - let time pass
  * @flight: handshakes of a class
  * @clock: of its listener
@@ -321,9 +307,11 @@ void synq_flight_advance(struct synq_flight *flight,
  * Context: any; callers exclude each other
  */
 void synq_flight_begin(struct synq_flight *flight,
-		       const struct synq_flight_clock *clock, u64 now_ns)
+		       struct synq_flight_clock *clock, u64 now_ns)
 {
 	synq_flight_advance(flight, clock, now_ns);
+	if (clock->first_ns < clock->epoch_ns + flight->slice * clock->slice_ns)
+		WRITE_ONCE(clock->first_ns, now_ns);
 	flight->waited++;
 	flight->open[at(flight->slice)]++;
 	flight->begun[at(flight->slice)]++;

@@ -21,7 +21,8 @@
  * @epoch_ns: begin of slice 0
  * @seen_ns: when something happened last
  * @still_ns: when something happened after the machine had stood still; 0: never
- * @first_ns: when the first of the last slice in which any did began
+ * @first_ns: when the first handshake of the present slice began; before the slice
+ *	if none has
  */
 struct synq_flight_clock {
 	u64 mean_ns;
@@ -70,7 +71,7 @@ struct synq_flight {
  * @handshake_ns: how long that is at least, at most 4 s
  * @slice_ns: length of a slice
  * @phase_ns: since the present slice began, at most @slice_ns
- * @spread_ns: since the first of the present slice began, at most @phase_ns
+ * @spread_ns: since the first of the present slice began; @phase_ns if none has
  * @interval_ns: from one departure to the next; 0: nobody knows, none leave
  * @bunch: so many may complete at once, in any slice; fewer than there are slots
  */
@@ -87,13 +88,12 @@ void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns);
 void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
 			   u64 age_ns);
 void synq_flight_clock_see(struct synq_flight_clock *clock, u64 now_ns);
-void synq_flight_clock_begin(struct synq_flight_clock *clock, u64 now_ns);
 u64 synq_flight_clock_next(const struct synq_flight_clock *clock, u64 now_ns);
 u64 synq_flight_clock_least(const struct synq_flight_clock *clock);
 
 void synq_flight_init(struct synq_flight *flight);
 void synq_flight_begin(struct synq_flight *flight,
-		       const struct synq_flight_clock *clock, u64 now_ns);
+		       struct synq_flight_clock *clock, u64 now_ns);
 void synq_flight_complete(struct synq_flight *flight,
 			  const struct synq_flight_clock *clock, u64 now_ns,
 			  u64 age_ns);

@@ -47,7 +47,6 @@ static void add(u64 takes)
 	struct handshake *h = &twin.list[twin.n++];
 
 	*h = (struct handshake){ twin.now, takes ? twin.now + takes : 0, false };
-	synq_flight_clock_begin(&twin.clock, twin.now);
 	synq_flight_begin(&twin.flight, &twin.clock, twin.now);
 }
 
