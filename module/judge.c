@@ -116,19 +116,13 @@ static void weigh(struct synq_arrival *syn)
 	}
 }
 
-/*
- * Full state, unless the SYN queue holds no more of it.  Who comes back while its last
- * connection is in TIME_WAIT has it even then: it can have no cookie, so as long as
- * others can, each of its tries would find the same.  The stock kernel does not ask its
- * queue either, and there is one such handshake for each of those connections at most.
- */
+/* Full state, unless the SYN queue holds no more of it. */
 static enum synq_verdict keep(const struct synq_arrival *syn)
 {
 	const struct synq_record *record = syn->record;
 
-	if (!record || syn->peer == SYNQ_SEGMENT_LEFT ||
-	    !synq_synqueue_is_full(&record->admission, syn->conf, syn->class,
-				   syn->sk))
+	if (!record || !synq_synqueue_is_full(&record->admission, syn->conf,
+					      syn->class, syn->sk))
 		return SYNQ_VERDICT_ADMIT;
 	switch ((enum synq_excess)syn->class->excess) {
 	case SYNQ_EXCESS_PASS:
@@ -266,11 +260,22 @@ static bool send_cookie(const struct synq_arrival *syn)
 	return false;
 }
 
+/*
+ * Who cannot have one while others can: until TIME_WAIT is over, each of its tries would
+ * find the same.  So it has full state, whatever the SYN queue holds.  The stock kernel
+ * does not ask its queue either, and there is one such handshake at the most for each
+ * connection in TIME_WAIT.
+ */
+static enum synq_verdict without_cookie(const struct synq_arrival *syn)
+{
+	return is_deaf_to_cookies(syn) ? SYNQ_VERDICT_ADMIT : keep(syn);
+}
+
 static enum synq_verdict answer(const struct synq_arrival *syn,
 				enum synq_verdict verdict)
 {
 	if (verdict == SYNQ_VERDICT_COOKIE && !send_cookie(syn))
-		verdict = keep(syn);
+		verdict = without_cookie(syn);
 	switch (verdict) {
 	case SYNQ_VERDICT_EXCESS_RESET:
 		return reset(syn) ? verdict : SYNQ_VERDICT_EXCESS_UNANSWERED;

@@ -4,13 +4,14 @@
 # Clients that come back from a port whose last connection is in TIME_WAIT here, while
 # their class has had its share of the SYN queue, and a flood goes on: a cookie's final
 # ACK would be for that connection, so they have full state, at their first try, as the
-# stock kernel gives it to them.  Whoever comes from another port gets a cookie.
+# stock kernel gives it to them.  Whoever comes from another port gets a cookie. Under
+# "cookies never" nobody does, and they are refused like any other.
 #
 # Would miss its mark if: they were refused, as who cannot have a cookie is when there
 # is no more place, at each try; or got one.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 6
+plan 7
 
 N=20 BACKLOG=16
 
@@ -49,4 +50,11 @@ is "the flood went on" "$(counter bulk flooded_now)" 1
 connect 20000 7000
 within "from other ports: by cookies" \
 	$(($(mib TcpExt.SyncookiesRecv) - before)) $((N / 2)) $((2 * N))
+must_come 30 left_are $((2 * N))
+sq class set bulk cookies never || die "no policy"
+before=$(counter bulk share_refused)
+must_come 30 counter_from bulk share_refused $((before + 10))
+connect 800 6000
+within "without cookies: refused like any other" "$(field "$TMP/c" connected)" \
+	0 $((N - 1))
 stop "$flood"
