@@ -36,6 +36,7 @@
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
+#include <linux/bits.h>
 #include <net/dst.h>
 #include <net/inet_ecn.h>
 #include <net/inet_sock.h>
@@ -126,19 +127,19 @@ static bool has_keys(const struct sock *sk)
 	return false;
 }
 
-static bool has_option(const struct sk_buff *syn, u8 kind)
+static bool is_signed(const struct sk_buff *syn)
 {
 	const struct tcphdr *th = tcp_hdr(syn);
 
 	return synq_tcpopt_find((const u8 *)(th + 1),
-				(const u8 *)th + 4 * th->doff, kind);
+				(const u8 *)th + 4 * th->doff,
+				BIT(TCPOPT_MD5SIG) | BIT(TCPOPT_AO));
 }
 
 /* See "what is not answered".  Of a reuseport group another may have the key. */
 static bool wants_signature(const struct sock *sk, const struct sk_buff *syn)
 {
-	return has_keys(sk) || has_option(syn, TCPOPT_MD5SIG) ||
-	       has_option(syn, TCPOPT_AO);
+	return has_keys(sk) || is_signed(syn);
 }
 
 /* Was it sent to one host? The stack answers no other SYN. */

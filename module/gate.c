@@ -13,6 +13,7 @@
  * Called from the borrowed syn_recv_sock() of a listener (listener.c), in
  * softirq, under rcu_read_lock(), for one request possibly on two CPUs at once.
  */
+#include <linux/bits.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 #include "admission.h"
@@ -35,7 +36,7 @@ bool synq_gate_is_mp_join(const struct sk_buff *skb)
 	const struct tcphdr *th = tcp_hdr(skb);
 	const u8 *option = synq_tcpopt_find((const u8 *)(th + 1),
 					    (const u8 *)th + 4 * th->doff,
-					    TCPOPT_MPTCP);
+					    BIT(TCPOPT_MPTCP));
 
 	return option && option[1] > 2 && option[2] >> 4 == 1;
 }

@@ -6,6 +6,8 @@
  *
  * Pure: any context, no lock.
  */
+#include <linux/bits.h>
+
 #include "tcpopt.h"
 
 #define END	0
@@ -15,13 +17,13 @@
  * synq_tcpopt_find() - find a TCP option
  * @option: where the options of the header begin
  * @end: of the header
- * @kind: of the option, more than 1
+ * @kinds: that will do, 2 to 31, as bits
  *
  * Context: any
  * Return: the first such option that is all there, its kind and length of 2 or more
  * in front; NULL if there is none
  */
-const u8 *synq_tcpopt_find(const u8 *option, const u8 *end, u8 kind)
+const u8 *synq_tcpopt_find(const u8 *option, const u8 *end, u32 kinds)
 {
 	while (option < end && *option != END) {
 		if (*option == PADDING) {
@@ -31,7 +33,7 @@ const u8 *synq_tcpopt_find(const u8 *option, const u8 *end, u8 kind)
 		if (end - option < 2 || option[1] < 2 ||
 		    option[1] > end - option)
 			return NULL;
-		if (*option == kind)
+		if (*option < 32 && kinds & BIT(*option))
 			return option;
 		option += option[1];
 	}

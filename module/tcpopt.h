@@ -7,6 +7,6 @@
 
 #include <linux/types.h>
 
-const u8 *synq_tcpopt_find(const u8 *option, const u8 *end, u8 kind);
+const u8 *synq_tcpopt_find(const u8 *option, const u8 *end, u32 kinds);
 
 #endif /* _SYNQ_TCPOPT_H */

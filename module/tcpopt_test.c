@@ -5,6 +5,7 @@
  * Each header is in memory of its own size, so that the address sanitizer sees
  * what is read behind its end.  The twin cuts the options up first, into a list.
  */
+#include <linux/bits.h>
 #include <linux/types.h>
 #include <string.h>
 
@@ -14,8 +15,8 @@
 #define OPTIONS_MAX	40
 #define MD5		19
 
-/* Where the option is, or -1. */
-static int find(const u8 *options, size_t len, u8 kind)
+/* Where the first of some kinds is, or -1. */
+static int find(const u8 *options, size_t len, u32 kinds)
 {
 	u8 *copy = malloc(len ?: 1);
 	const u8 *found;
@@ -24,14 +25,16 @@ static int find(const u8 *options, size_t len, u8 kind)
 	if (!copy)
 		abort();
 	memcpy(copy, options, len);
-	found = synq_tcpopt_find(copy, copy + len, kind);
+	found = synq_tcpopt_find(copy, copy + len, kinds);
 	at = found ? (int)(found - copy) : -1;
 	free(copy);
 	return at;
 }
 
-#define at(kind, ...)							\
-	find((const u8[]){ __VA_ARGS__ }, sizeof((u8[]){ __VA_ARGS__ }), kind)
+#define of(kinds, ...)							\
+	find((const u8[]){ __VA_ARGS__ }, sizeof((u8[]){ __VA_ARGS__ }), kinds)
+
+#define at(kind, ...)	of(BIT(kind), __VA_ARGS__)
 
 static bool found(void)
 {
@@ -42,7 +45,18 @@ static bool found(void)
 	check(at(4, 4, 2, 4, 2) == 0, "the first of two");
 	check(at(MD5, 2, 4, 5, 180, 4, 2, 1, 1) == -1, "is not there");
 	check(at(7, 8, 4, 7, 2) == -1, "the same byte within another");
-	check(find((const u8 *)"", 0, 4) == -1, "no options");
+	check(at(2, 34, 2) == -1, "not all kinds are bits");
+	check(find((const u8 *)"", 0, BIT(4)) == -1, "no options");
+	return true;
+}
+
+static bool any_of(void)
+{
+	check(of(BIT(3) | BIT(4), 2, 4, 5, 180, 3, 3, 7, 4, 2) == 4,
+	      "the first that will do");
+	check(of(BIT(3) | BIT(4), 2, 4, 5, 180, 4, 2, 3, 3, 7) == 4,
+	      "whichever it is");
+	check(of(BIT(MD5) | BIT(29), 2, 4, 5, 180, 4, 2) == -1, "none is there");
 	return true;
 }
 
@@ -62,13 +76,13 @@ static bool backwards(void)
 {
 	static const u8 options[] = { 4, 2, 4, 2 };
 
-	check(!synq_tcpopt_find(options + 4, options, 4),
+	check(!synq_tcpopt_find(options + 4, options, BIT(4)),
 	      "a header that ends before its options begin");
 	return true;
 }
 
 /* The slow way: all options first. */
-static int twin(const u8 *options, size_t len, u8 kind)
+static int twin(const u8 *options, size_t len, u32 kinds)
 {
 	u8 start[OPTIONS_MAX];
 	size_t i, n = 0, pos = 0;
@@ -85,15 +99,15 @@ static int twin(const u8 *options, size_t len, u8 kind)
 		pos += options[pos + 1];
 	}
 	for (i = 0; i < n; i++)
-		if (options[start[i]] == kind)
+		if (options[start[i]] < 32 && kinds & BIT(options[start[i]]))
 			return start[i];
 	return -1;
 }
 
 static bool random_bytes(void)
 {
-	u8 options[OPTIONS_MAX], kind;
-	u32 round, hits = 0;
+	u8 options[OPTIONS_MAX];
+	u32 round, kinds, hits = 0;
 	size_t i, len;
 	int got;
 
@@ -101,9 +115,10 @@ static bool random_bytes(void)
 		len = tap_below(OPTIONS_MAX + 1);
 		for (i = 0; i < len; i++)
 			options[i] = tap_below(tap_below(4) ? 6 : 256);
-		kind = 2 + tap_below(tap_below(4) ? 4 : 254);
-		got = find(options, len, kind);
-		check(got == twin(options, len, kind), "%d", got);
+		kinds = BIT(2 + tap_below(tap_below(4) ? 4 : 30)) |
+			BIT(2 + tap_below(30));
+		got = find(options, len, kinds);
+		check(got == twin(options, len, kinds), "%d", got);
 		hits += got >= 0;
 	}
 	check(hits > 20000, "only %u found", hits);
@@ -112,6 +127,7 @@ static bool random_bytes(void)
 
 static const struct tap_case cases[] = {
 	{ "what is there is found", found },
+	{ "any of some kinds", any_of },
 	{ "what is malformed ends the search", malformed },
 	{ "no header", backwards },
 	{ "random bytes", random_bytes },
