@@ -6,9 +6,9 @@
  *
  *	admission_sim [--check]		a table; or fail if a bound is broken
  *
- * Clients send a SYN again at 1, 2, 3, 4, 5 and 7 s, as current Linux does, and
- * give up at their deadline of 5 s: the server works for those who have left as
- * for all others.  One round trip from SYN to promotion.  A withheld promotion
+ * Clients send a SYN again at 1, 2, 3, 4, 5 and 7 s, as current Linux does (of one
+ * machine they do in waves, as far apart as its timers are exact), and give up at their
+ * deadline of 5 s: the server works for those who have left as for all others.  One round trip from SYN to promotion.  A withheld promotion
  * is tried again 0.2, 0.4, 0.8 ... s later.  Ordinary clients, preferred
  * ones that are served first, spoofed SYNs inside the ordinary prefix, and crowds:
  * ordinary clients that come all at once.  Nobody gets a cookie, but SYNs of the
@@ -49,12 +49,14 @@ struct scenario {
 	const char *name;
 	double ordinary;	/* connections/second */
 	double preferred;
+	double later;		/* s: so much they come after the ordinary */
 	double spoofed;		/* SYNs/second */
 	double surge[3];	/* of the ordinary, by third of the time; 0: 1 */
 	unsigned int crowd;	/* ordinary at once, */
 	double crowd_every;	/* s */
 	double stall;		/* s: so long nothing happens, */
 	double stall_every;	/* s */
+	double wave;		/* s: SYNs are sent again at multiples of it; 0: at once */
 	double rtt;		/* s */
 	double jitter;		/* of it, 0..1 */
 	unsigned int backlog;
@@ -274,7 +276,7 @@ static u32 forecast(const struct run *r, const struct synq_law *law,
 	struct synq_flight_outlook outlook = {
 		.handshake_ns = synq_flight_clock_least(clock),
 		.slice_ns = clock->slice_ns,
-		.interval_ns = r->drain.interval_ns ?: r->drain.pace_ns,
+		.interval_ns = r->drain.sure_ns,
 		.bunch = min_t(u32, law->limit - 1, SYNQ_FLIGHT_BUNCH),
 	};
 
@@ -435,6 +437,13 @@ static void arrive(struct run *r, enum source from, double rate)
 	at(r, r->due[from], ARRIVE, from, 0);
 }
 
+static double retry(const struct run *r, const struct client *c, unsigned int n)
+{
+	double when = c->born + again[n], wave = r->s->wave;
+
+	return wave ? ceil(when / wave) * wave : when;
+}
+
 static void syn(struct run *r, const struct event *e)
 {
 	struct client *c = &r->client[e->client];
@@ -461,7 +470,22 @@ static void syn(struct run *r, const struct event *e)
 	r->refused++;
 	r->late_refused += is_settled(r);
 	if (e->n + 1 < ARRAY_SIZE(again))
-		at(r, c->born + again[e->n + 1], SYN, e->client, e->n + 1);
+		at(r, retry(r, c, e->n + 1), SYN, e->client, e->n + 1);
+}
+
+/* Of who has a cookie nobody knows when its SYN came: admission.c. */
+static void complete(struct run *r, const struct client *c, double age)
+{
+	unsigned int kind = !c->preferred;
+
+	if (c->cookie) {
+		synq_flight_complete(&r->flight[kind], &r->clock, ns(r->now),
+				     r->clock.mean_ns);
+		return;
+	}
+	synq_flight_complete(&r->flight[kind], &r->clock, ns(r->now), 1e9 * age);
+	synq_flight_clock_add(&r->clock, ns(r->now), 1e9 * age);
+	synq_halfopen_answered(&r->halfopen, kind, ns(r->now), 1e9 * age);
 }
 
 static void ack(struct run *r, const struct event *e)
@@ -472,12 +496,7 @@ static void ack(struct run *r, const struct event *e)
 
 	synq_flight_clock_see(&r->clock, ns(r->now));
 	if (!e->n) {
-		synq_flight_complete(&r->flight[kind], &r->clock, ns(r->now),
-				     1e9 * age);
-		synq_flight_clock_add(&r->clock, ns(r->now), 1e9 * age);
-		if (!c->cookie)
-			synq_halfopen_answered(&r->halfopen, kind, ns(r->now),
-					       1e9 * age);
+		complete(r, c, age);
 		c->connected = r->now;
 	}
 	if (r->now - c->born >= DEADLINE && e->n) {
@@ -611,6 +630,8 @@ static void simulate(struct run *r)
 		if (!rate[kind])
 			continue;
 		r->due[kind] = gap(rate[kind]);
+		if (kind == PREFERRED)
+			r->due[kind] += s->later;
 		at(r, r->due[kind], ARRIVE, kind, 0);
 	}
 	if (s->crowd)
@@ -827,6 +848,9 @@ static const struct scenario scenarios[] = {
 	{ FAST, .name = "preferred 0.75x, backlog 16, RTT 200 ms",
 	  .preferred = 300, .backlog = 16, .rtt = .2, .preferred_min = .99,
 	  .cookies = true, .overtaken_max = .01 },
+	{ FAST, .name = "the same, in waves, to a fresh server", .preferred = 300,
+	  .later = 2, .wave = .032, .backlog = 16, .rtt = .2, .preferred_min = .99,
+	  .cookies = true, .overtaken_max = .01, .withheld_max = .0001 },
 	{ FAST, .name = "the same, 1.5x", .preferred = 600, .backlog = 16,
 	  .rtt = .2, .cookies = true, .overtaken_max = .01 },
 	{ FAST, .name = "400/s, backlog 16, RTT 200 ms", .backlog = 16,

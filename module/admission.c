@@ -253,8 +253,7 @@ ask_law(struct synq_admission *admission, const struct synq_conf *conf,
 		.class = class,
 		.queued = READ_ONCE(sk->sk_ack_backlog),
 		.ahead = synq_acceptq_ahead(queue, sk, class->position),
-		.interval_ns = READ_ONCE(queue->drain.interval_ns) ?:
-			       READ_ONCE(queue->drain.pace_ns),
+		.interval_ns = READ_ONCE(queue->drain.sure_ns),
 	};
 	struct synq_law law = {
 		.limit = limit_at_syn(limit, backlog, more),

@@ -16,6 +16,11 @@
  * that has passed: enough to notice one that is very slow.  Without a departure
  * it says nothing for PAUSE_NS, since servers pause; then, that it has stopped.
  *
+ * Who counts on departures must not believe that much.  So until a span has counted it
+ * is asked how slow the server can be: all departures of a span but one have a whole
+ * interval before them in it; that one, too, from the append before the span on, if
+ * somebody has left since.  And it is never slower than its pace.
+ *
  * What counts goes into a window, closed after WINDOW_NS and SPAN_MIN
  * departures; the estimate is over the present window and the one before.  It
  * follows a change of the server's capacity in two windows: half a second, or
@@ -58,32 +63,66 @@ static void add_to_window(struct synq_drain *drain, u64 now_ns, u64 ns,
 	drain->measured = now_ns;
 }
 
-static void begin_span(struct synq_drain *drain, u64 now_ns)
+static void begin_span(struct synq_drain *drain, u64 now_ns, u32 departed)
 {
 	drain->span = (struct synq_drain_window){ 0 };
 	drain->counts = false;
+	drain->follows = departed;
+	drain->since = departed ? drain->last : now_ns;
 	if (now_ns - drain->measured > STALE_NS) {
 		drain->window[0] = (struct synq_drain_window){ 0 };
 		drain->window[1] = (struct synq_drain_window){ 0 };
 	}
+	if (now_ns - drain->last > STALE_NS)
+		drain->guess_ns = 0;
+}
+
+/* Has a span counted, not too long ago? */
+static u64 counted(const struct synq_drain *drain)
+{
+	return drain->window[0].departed + drain->window[1].departed;
+}
+
+/* The server is hardly faster than the present span says. */
+static u64 least(const struct synq_drain *drain)
+{
+	return div64_u64(drain->span.ns, drain->span.departed + 1);
 }
 
 static u32 estimate(const struct synq_drain *drain)
 {
 	const struct synq_drain_window *window = drain->window;
-	u64 departed = window[0].departed + window[1].departed;
-	u64 interval = 0;
+	u64 departed = counted(drain), interval = 0;
 
 	if (departed)
 		interval = max_t(u64, 1, div64_u64(window[0].ns + window[1].ns,
 						   departed));
-	if (drain->counts ||
-	    (!drain->span.departed && drain->span.ns < PAUSE_NS))
-		return min_t(u64, interval, U32_MAX);
-	/* The server is hardly faster than this. */
-	interval = max(interval, div64_u64(drain->span.ns,
-					   drain->span.departed + 1));
+	if (!drain->counts &&
+	    (drain->span.departed || drain->span.ns >= PAUSE_NS))
+		interval = max(interval, least(drain));
 	return min_t(u64, interval, U32_MAX);
+}
+
+/* What the present span says of how slow it can be, if anything. */
+static void guess(struct synq_drain *drain, u64 now_ns)
+{
+	u64 whole = drain->span.departed - !drain->follows, most;
+
+	if (!drain->span.departed || !whole)
+		return;
+	most = clamp_t(u64, div64_u64(now_ns - drain->since, whole), 1, U32_MAX);
+	if (drain->guessed != drain->since || most < drain->guess_ns)
+		drain->guess_ns = most;
+	drain->guessed = drain->since;
+}
+
+static u32 worst(const struct synq_drain *drain)
+{
+	if (counted(drain))
+		return drain->interval_ns;
+	if (drain->guess_ns && drain->pace_ns)
+		return min(drain->guess_ns, drain->pace_ns);
+	return drain->guess_ns ?: drain->pace_ns;
 }
 
 /*
@@ -144,7 +183,7 @@ void synq_drain_sample(struct synq_drain *drain, u64 now_ns, u32 before,
 	u64 ns = now_ns - drain->last;
 
 	if (!drain->last || !before || now_ns < drain->last) {
-		begin_span(drain, now_ns);
+		begin_span(drain, now_ns, departed);
 	} else if (drain->counts) {
 		add_to_window(drain, now_ns, ns, departed);
 	} else {
@@ -160,6 +199,8 @@ void synq_drain_sample(struct synq_drain *drain, u64 now_ns, u32 before,
 		keep_pace(drain, ns, departed);
 	lowest(drain, now_ns, before);
 	drain->last = now_ns;
+	guess(drain, now_ns);
 	/* Pairs with READ_ONCE() in admission.c; no order needed. */
 	WRITE_ONCE(drain->interval_ns, estimate(drain));
+	WRITE_ONCE(drain->sure_ns, worst(drain));
 }

@@ -281,6 +281,51 @@ static bool pace(void)
 	return true;
 }
 
+/* A few come to an idle server, four times as fast as it takes them out. */
+static bool first_few(void)
+{
+	unsigned int i, n, k, dared = 0, all = 0;
+
+	for (i = 0; i < ARRAY_SIZE(rates); i++) {
+		u64 interval = SECOND / rates[i];
+
+		for (n = 0; n < 100; n++, all++) {
+			struct trace t = begin(rates[i], 1);
+
+			serve(&t, t.now + SECOND);
+			for (k = 0; k < 7; k++) {
+				serve(&t, t.now + tap_below(interval / 2));
+				append(&t);
+			}
+			check(!t.drain.window[0].departed, "one has counted");
+			dared += t.drain.sure_ns && t.drain.sure_ns < interval * 2 / 3;
+		}
+	}
+	check(20 * dared <= all, "%u of %u", dared, all);
+	return true;
+}
+
+/* Until a span has counted, who counts on departures has the pace at least. */
+static bool sure(void)
+{
+	struct trace t = begin(1000, 1);
+	unsigned int n;
+
+	for (n = 0; n < 30; n++) {
+		serve(&t, t.now + SECOND / 10);
+		append(&t);
+	}
+	check(!t.drain.interval_ns && t.drain.sure_ns == t.drain.pace_ns,
+	      "%u ns, the pace is %u", t.drain.sure_ns, t.drain.pace_ns);
+	run(&t, 1000, 4, 50, SECOND / 2);
+	check(t.drain.sure_ns == t.drain.interval_ns, "%u ns, %u", t.drain.sure_ns,
+	      t.drain.interval_ns);
+	serve(&t, t.now + 60 * SECOND);
+	append(&t);
+	check(t.drain.sure_ns >= t.drain.pace_ns, "%u ns, long ago", t.drain.sure_ns);
+	return true;
+}
+
 /* The queue stands while it is never short. */
 static bool lowest_length(void)
 {
@@ -341,6 +386,8 @@ static const struct tap_case cases[] = {
 	{ "capacity changes", capacity_changes },
 	{ "fast again", fast_again },
 	{ "the pace", pace },
+	{ "the first few", first_few },
+	{ "the worst case", sure },
 	{ "the least length", lowest_length },
 	{ "a server that was idle for long", forgets },
 	{ "nonsense", nonsense },

@@ -42,6 +42,7 @@
 #define STILL		2	/* slices */
 #define STILL_MAX_NS	((u64)NSEC_PER_SEC)
 #define MEAN_AT_FIRST	(100ULL * NSEC_PER_MSEC)
+#define FIRST		8		/* from then on each is a sixteenth */
 #define MEMORY		(128ULL * SYNQ_FLIGHT_ONE)
 #define MEMORY_NS	(NSEC_PER_SEC / 2)
 #define PRIOR		(8ULL * SYNQ_FLIGHT_ONE)	/* that would have completed */
@@ -104,7 +105,8 @@ void synq_flight_clock_see(struct synq_flight_clock *clock, u64 now_ns)
  * @now_ns: monotonic clock, ns
  * @age_ns: since its SYN
  *
- * The length of a slice changes only if it is off by more than a third, since
+ * The first ones count for more, as they would in a mean of them and of what is
+ * assumed.  The length of a slice changes only if it is off by more than a third, since
  * all flights begin their slices anew then.
  *
  * Context: any; callers exclude each other, and those of the flights
@@ -112,15 +114,18 @@ void synq_flight_clock_see(struct synq_flight_clock *clock, u64 now_ns)
 void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
 			   u64 age_ns)
 {
+	unsigned int gain;
 	u64 deviation, slice;
 
 	age_ns = min_t(u64, age_ns, WINDOW * SLICE_MAX_NS);
 	deviation = age_ns > clock->mean_ns ? age_ns - clock->mean_ns :
 					      clock->mean_ns - age_ns;
-	clock->mean_ns -= clock->mean_ns / 16;
-	clock->mean_ns += age_ns / 16;
-	clock->deviation_ns -= clock->deviation_ns / 16;
-	clock->deviation_ns += deviation / 16;
+	clock->samples += clock->samples < FIRST;
+	gain = fls64(clock->samples);
+	clock->mean_ns -= clock->mean_ns >> gain;
+	clock->mean_ns += age_ns >> gain;
+	clock->deviation_ns -= clock->deviation_ns >> gain;
+	clock->deviation_ns += deviation >> gain;
 	slice = slice_for(clock);
 	if (3 * slice > 4 * clock->slice_ns || 4 * slice < 3 * clock->slice_ns) {
 		clock->slice_ns = slice;

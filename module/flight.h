@@ -23,6 +23,7 @@
  * @still_ns: when something happened after the machine had stood still; 0: never
  * @first_ns: when the first handshake of the present slice began; before the slice
  *	if none has
+ * @samples: handshakes that the means have been made of, up to a few
  */
 struct synq_flight_clock {
 	u64 mean_ns;
@@ -32,6 +33,7 @@ struct synq_flight_clock {
 	u64 seen_ns;
 	u64 still_ns;
 	u64 first_ns;
+	u32 samples;
 };
 
 /**

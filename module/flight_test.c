@@ -185,6 +185,33 @@ static bool idle_may_wait(void)
 	return true;
 }
 
+static u64 apart(u64 a, u64 b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Of what was assumed at first a fifth is left after eight handshakes. */
+static bool learns(void)
+{
+	static const u64 takes[] = { 1, 20, 200, 1000 };
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(takes); i++) {
+		u64 first, ns = takes[i] * MS;
+
+		begin(MS);
+		first = twin.clock.mean_ns;
+		for (n = 0; n < 8; n++)
+			synq_flight_clock_add(&twin.clock, twin.now, ns);
+		check(5 * apart(twin.clock.mean_ns, ns) <= apart(first, ns),
+		      "mean %llu ns of %llu", twin.clock.mean_ns, ns);
+		synq_flight_clock_add(&twin.clock, twin.now, MS / 10);
+		check(10 * apart(twin.clock.mean_ns, ns) <= 4 * apart(first, ns),
+		      "one that is shorter: mean %llu ns", twin.clock.mean_ns);
+	}
+	return true;
+}
+
 /* The machine stands still at times: what completes late does not count in full. */
 static bool stalls(void)
 {
@@ -359,6 +386,7 @@ static const struct tap_case cases[] = {
 	{ "the worst case", at_worst },
 	{ "idle for long", idle_for_long },
 	{ "an idle one may wait", idle_may_wait },
+	{ "the first handshakes teach more", learns },
 	{ "stalls", stalls },
 	{ "due by age", due_by_age },
 	{ "a machine stands still", stands_still },
