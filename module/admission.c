@@ -215,6 +215,14 @@ static void learn_refused(struct synq_admission *admission,
 	spin_unlock_bh(&admission->lock);
 }
 
+/* Nobody who could be in the way is queued or under way: the law lets anybody in. */
+static bool is_empty(const struct synq_admission *admission, const struct sock *sk)
+{
+	return !READ_ONCE(sk->sk_ack_backlog) &&
+	       !READ_ONCE(admission->all_expected) &&
+	       !READ_ONCE(admission->unseen);
+}
+
 /*
  * Is there room for who has neither cap nor longest wait, nor any limit but the
  * kernel's?  The law would say the same, from numbers that need not be asked for.
@@ -328,7 +336,8 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_withheld *withheld,
 				     u32 refused_ms)
 {
-	if (has_room(admission, conf, listener, class, sk))
+	if (is_empty(admission, sk) ||
+	    has_room(admission, conf, listener, class, sk))
 		return SYNQ_VERDICT_ADMIT;
 	return ask_law(admission, conf, listener, class, sk, queue, withheld,
 		       refused_ms);

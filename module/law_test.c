@@ -34,6 +34,29 @@ static bool admits(void)
 	return true;
 }
 
+/* What admission.c takes for granted where nobody is queued or under way. */
+static bool nobody_there(void)
+{
+	unsigned int n;
+
+	for (n = 0; n < 100000; n++) {
+		struct synq_law law = {
+			.limit = 1 + tap_below(200),
+			.withheld = tap_below(200),
+			.withheld_max = tap_below(200),
+			.kept = tap_below(200),
+			.cap = tap_below(200),
+			.low = tap_below(200),
+			.max_wait_ns = tap_below(1000) * MS,
+			.interval_ns = tap_below(1000) * MS,
+			.refused_ns = tap_below(10000) * MS,
+		};
+
+		check(is(law, SYNQ_LAW_ADMIT), "limit %u", law.limit);
+	}
+	return true;
+}
+
 static bool full(void)
 {
 	check(is(with(l.queued = 87, l.interval_ns = 0), SYNQ_LAW_ADMIT),
@@ -116,6 +139,7 @@ static bool bursts(void)
 
 static const struct tap_case cases[] = {
 	{ "admits", admits },
+	{ "nobody is there", nobody_there },
 	{ "full", full },
 	{ "withheld", withheld },
 	{ "cap", cap },
