@@ -217,7 +217,8 @@ static void mark_cookie_ack(const struct synq_arrival *arrival,
 	    synq_segment_peer(arrival->sn->net, &arrival->seg) !=
 	    SYNQ_SEGMENT_STRANGER)
 		return;
-	synq_judge_mark(arrival, class_of(arrival, &arrival->seg));
+	synq_judge_mark(arrival->conf, arrival->skb,
+			class_of(arrival, &arrival->seg));
 }
 
 static void fill_in(struct synq_arrival *arrival, const struct tcphdr *th)
@@ -265,8 +266,27 @@ static bool judge_early(struct synq_arrival *syn)
 		return synq_judge(syn);
 	}
 	/* Who changes these bits meanwhile breaks their contract. */
-	synq_judge_mark(syn, syn->class);
+	synq_judge_mark(syn->conf, syn->skb, syn->class);
 	return true;
+}
+
+/**
+ * synq_arrival_leave() - leave a SYN in PREROUTING to LOCAL_IN, since its class says so
+ * @conf: snapshot
+ * @skb: the packet
+ * @class: its excess is answered
+ *
+ * As synq_arrival_prerouting() would, without asking who listens: early.c knows that
+ * somebody does.
+ *
+ * Context: softirq, rcu_read_lock()
+ */
+void synq_arrival_leave(const struct synq_conf *conf, struct sk_buff *skb,
+			const struct synq_class *class)
+{
+	forget_judged(skb);
+	/* Who changes these bits meanwhile breaks their contract. */
+	synq_judge_mark(conf, skb, class);
 }
 
 /**

@@ -384,16 +384,16 @@ static void recall(struct synq_arrival *syn)
 
 /**
  * synq_judge_mark() - give a packet the mark of a class
- * @arrival: the packet
+ * @conf: snapshot
+ * @skb: the packet
  * @class: of its sender
  *
  * Context: any
  */
-void synq_judge_mark(const struct synq_arrival *arrival,
+void synq_judge_mark(const struct synq_conf *conf, struct sk_buff *skb,
 		     const struct synq_class *class)
 {
-	const u32 mask = arrival->conf->mark_mask;
-	struct sk_buff *skb = arrival->skb;
+	const u32 mask = conf->mark_mask;
 
 	if (mask)
 		skb->mark = (skb->mark & ~mask) | class->mark_bits;
@@ -482,7 +482,7 @@ bool synq_judge(struct synq_arrival *syn)
 	if (!syn->record)
 		synq_record_want(syn->sn, syn->sk);
 	verdict = decide(syn);
-	synq_judge_mark(syn, syn->class);
+	synq_judge_mark(syn->conf, syn->skb, syn->class);
 	if (verdict != SYNQ_VERDICT_ADMIT)
 		verdict = treat(syn, verdict, observes);
 	let_in = carry_out(syn, verdict);
@@ -512,7 +512,7 @@ bool synq_judge_forwarded(struct synq_arrival *syn)
 	recall(syn);
 	if (syn->class->slot != SYNQ_SLOT_LOCAL)
 		verdict = police(syn);
-	synq_judge_mark(syn, syn->class);
+	synq_judge_mark(syn->conf, syn->skb, syn->class);
 	synq_refusal_note(syn->sn, &syn->history, syn->listener->port,
 			  syn->class, verdict, observes);
 	if (observes)

@@ -57,7 +57,7 @@ bool synq_judge_was_left(const struct synq_arrival *arrival,
 			 const struct synq_segment *before);
 bool synq_judge(struct synq_arrival *syn);
 bool synq_judge_forwarded(struct synq_arrival *syn);
-void synq_judge_mark(const struct synq_arrival *arrival,
+void synq_judge_mark(const struct synq_conf *conf, struct sk_buff *skb,
 		     const struct synq_class *class);
 
 /**

@@ -11,7 +11,8 @@
  *
  * A SYN that goes to where another was just found to be for a listener, and that
  * exceeds a rate, is refused by early.c in PREROUTING, before anything is done for it
- * here.  What early.c has found out of others is not asked again.
+ * here.  What early.c has found out of others is not asked again; and one whose excess is
+ * answered is left to LOCAL_IN at once.
  *
  * The only file that knows what netfilter's hooks are; hooks.c has them registered.  It
  * reads IP headers, and finds TCP's.
@@ -140,6 +141,10 @@ static unsigned int prerouting4(void *priv, struct sk_buff *skb,
 		return NF_DROP;
 	if (!class && synq_arrival_is_passed_over(conf, skb, ip_hdrlen(skb)))
 		return NF_ACCEPT;
+	if (class && synq_conf_answers(class)) {
+		synq_arrival_leave(conf, skb, class);
+		return NF_ACCEPT;
+	}
 	return arrive4(priv, conf, skb, NF_INET_PRE_ROUTING, class);
 }
 
@@ -249,6 +254,10 @@ static unsigned int prerouting6(void *priv, struct sk_buff *skb,
 		return NF_DROP;
 	if (!class && synq_arrival_is_passed_over(conf, skb, thoff))
 		return NF_ACCEPT;
+	if (class && synq_conf_answers(class)) {
+		synq_arrival_leave(conf, skb, class);
+		return NF_ACCEPT;
+	}
 	return arrive6(priv, conf, skb, NF_INET_PRE_ROUTING, thoff, class);
 }
 
