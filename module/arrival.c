@@ -271,22 +271,26 @@ static bool judge_early(struct synq_arrival *syn)
 }
 
 /**
- * synq_arrival_leave() - leave a SYN in PREROUTING to LOCAL_IN, since its class says so
+ * synq_arrival_leaves() - leave a SYN in PREROUTING to LOCAL_IN, if its class says so
  * @conf: snapshot
  * @skb: the packet
- * @class: its excess is answered
+ * @class: that early.c has found
  *
  * As synq_arrival_prerouting() would, without asking who listens: early.c knows that
  * somebody does.
  *
  * Context: softirq, rcu_read_lock()
+ * Return: true if it is left; false if synq_arrival_prerouting() is to be asked
  */
-void synq_arrival_leave(const struct synq_conf *conf, struct sk_buff *skb,
-			const struct synq_class *class)
+bool synq_arrival_leaves(const struct synq_conf *conf, struct sk_buff *skb,
+			 const struct synq_class *class)
 {
+	if (!synq_conf_answers(class))
+		return false;
 	forget_judged(skb);
 	/* Who changes these bits meanwhile breaks their contract. */
 	synq_judge_mark(conf, skb, class);
+	return true;
 }
 
 /**

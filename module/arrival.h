@@ -10,8 +10,8 @@
 #include "conf.h"
 #include "judge.h"
 
-void synq_arrival_leave(const struct synq_conf *conf, struct sk_buff *skb,
-			const struct synq_class *class);
+bool synq_arrival_leaves(const struct synq_conf *conf, struct sk_buff *skb,
+			 const struct synq_class *class);
 bool synq_arrival_prerouting(struct synq_arrival *arrival, bool is_fragment);
 bool synq_arrival_is_settled(const struct synq_net *sn,
 			     const struct synq_conf *conf,

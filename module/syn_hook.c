@@ -139,12 +139,9 @@ static unsigned int prerouting4(void *priv, struct sk_buff *skb,
 	class = synq_early4(priv, conf, skb);
 	if (class == SYNQ_EARLY_DROPPED)
 		return NF_DROP;
-	if (!class && synq_arrival_is_passed_over(conf, skb, ip_hdrlen(skb)))
+	if (class ? synq_arrival_leaves(conf, skb, class) :
+		    synq_arrival_is_passed_over(conf, skb, ip_hdrlen(skb)))
 		return NF_ACCEPT;
-	if (class && synq_conf_answers(class)) {
-		synq_arrival_leave(conf, skb, class);
-		return NF_ACCEPT;
-	}
 	return arrive4(priv, conf, skb, NF_INET_PRE_ROUTING, class);
 }
 
@@ -252,12 +249,9 @@ static unsigned int prerouting6(void *priv, struct sk_buff *skb,
 	class = synq_early6(priv, conf, skb, thoff);
 	if (class == SYNQ_EARLY_DROPPED)
 		return NF_DROP;
-	if (!class && synq_arrival_is_passed_over(conf, skb, thoff))
+	if (class ? synq_arrival_leaves(conf, skb, class) :
+		    synq_arrival_is_passed_over(conf, skb, thoff))
 		return NF_ACCEPT;
-	if (class && synq_conf_answers(class)) {
-		synq_arrival_leave(conf, skb, class);
-		return NF_ACCEPT;
-	}
 	return arrive6(priv, conf, skb, NF_INET_PRE_ROUTING, thoff, class);
 }
 

@@ -4,14 +4,15 @@
 # A flood that exceeds a rate, of which all but a few SYNs are refused by what the few
 # have found: each is counted, and known when it comes again; what comes between them,
 # for a connection that is half open or to where nobody listens, is none of theirs;
-# and it is over when nobody listens any more.
+# and it is over when nobody listens any more.  Those that are to be answered are left
+# by what the few have found: each is judged once, and has the mark of its class before.
 #
 # Would miss its mark if: half-open connections were charged, all addresses of the host
 # were one, what was found were true for ever, or the few were not the few.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-need tc
-plan 14
+need tc nft
+plan 20
 ROUNDS=8 EACH=20 OTHER=8090
 SENT=$((ROUNDS * EACH))
 
@@ -48,7 +49,48 @@ judged() {
 	echo $(($(counter bulk seen) - before))
 }
 
-# family NAME: seven tests
+marked() {
+	srv nft list table inet marked | sed -n 's/.*counter packets \([0-9]*\).*/\1/p'
+}
+
+all_seen() {
+	[ "$(counter bulk seen)" -ge $SENT ]
+}
+
+# answered NAME: three tests, of resets
+answered() {
+	local round
+	apply <<-EOT
+		mark mask 0x0f000000
+		class add bulk priority 6 rate 1/second burst 1 excess reset mark 2
+		match add source 10.200.0.0/16 class bulk
+		match add source fd00:f::/32 class bulk
+		listener add port $PORT
+	EOT
+	manage "$to"
+	srv nft -f - <<-EOT || die "nft refuses the rules"
+		table inet marked {
+			chain c {
+				type filter hook prerouting priority raw + 20
+				tcp dport $PORT meta mark & 0x0f000000 == 0x02000000 counter
+			}
+		}
+	EOT
+	cli tc qdisc add dev veth0 root netem slot 300ms 300ms || die "no netem"
+	for ((round = 0; round < ROUNDS; round++)); do
+		segments "$flood" $EACH $((5000 + round * EACH)) "$to"
+	done
+	wait_for 30 all_seen
+	is "$1: each is seen where it is answered" "$(counter bulk seen)" $SENT
+	is "$1: and has its class's mark before" "$(marked)" $SENT
+	within "$1: nearly all are answered" "$(counter bulk excess_reset)" \
+		$((SENT * 9 / 10)) $SENT
+	cli tc qdisc del dev veth0 root
+	srv nft delete table inet marked
+	sq flush
+}
+
+# family NAME: seven tests, and three
 family() {
 	local none listening
 	server "$TMP/server" -a "$to" -b 512 -m none $PORT
@@ -93,9 +135,14 @@ family() {
 	is "$1: nobody listens any more" "$(judged)" 0
 	stop "$LAST"
 	sq flush
+
+	server "$TMP/answered" -a "$to" -b 512 -m none $PORT
+	answered "$1"
+	stop "$LAST"
 }
 
 load_synq
+set_sysctl "$SRV" net.ipv4.tcp_fwmark_accept 1
 srv ip address add 192.0.2.9/24 dev veth0
 srv ip address add 2001:db8::9/64 dev veth0 nodad
 for address in 192.0.2.9 2001:db8::9; do
