@@ -4,15 +4,17 @@
 # A listener is managed from its first SYN on, and who came before has begun
 # handshakes that nobody has counted.  They are expected all the same, for a second:
 # whoever comes before they have completed is refused at the SYN and does not have to
-# wait at the gate.
+# wait at the gate.  Nor is an empty queue room for a crowd whose handshakes, all of them
+# judged, have only begun.
 #
-# Would miss its mark if: only handshakes were expected whose SYN was judged.
+# Would miss its mark if: only handshakes were expected whose SYN was judged; or none
+# as long as nobody is queued.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft
-plan 4
+plan 5
 
-BACKLOG=64 FIRST=34 MORE=46
+BACKLOG=64 FIRST=34 MORE=46 CROWD=80
 
 # hold IN [OUT]: rules of the clients, in place of those of before
 hold() {
@@ -84,5 +86,14 @@ wait_for 20 half_open_are 0
 within "as many as there is room for" "$(counter bulk promoted)" $((FIRST + 1)) 48
 is "nobody waits at the gate" "$(counter bulk withheld)" 0
 stop "$held" "$first" "$more"
+PORT=$((PORT + 1))
+server "$TMP/idle" -b $BACKLOG $PORT
+sq listener add port $PORT
+manage
+"$PEER" segment -N "$CLI" -n $CROWD -s 10.200.0.1 -p 2000 $V4 $PORT >/dev/null
+must_come 20 judged_from $((CROWD + 1))
+within "an empty queue is no room for a crowd" "$(counter bulk queue_refused)" \
+	$((CROWD - 48)) $((CROWD - 20))
+stop "$LAST"
 is "no connection waits for nobody" \
 	"$(wait_for 10 sockets_are 0; sockets)" 0
