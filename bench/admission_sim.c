@@ -6,13 +6,15 @@
  *
  *	admission_sim [--check]		a table; or fail if a bound is broken
  *
- * Clients send a SYN again at 1, 2, 3, 4, 5 and 7 s, as current Linux does (of one
- * machine they do in waves, as far apart as its timers are exact), and give up at their
- * deadline of 5 s: the server works for those who have left as for all others.  One round trip from SYN to promotion.  A withheld promotion
+ * Clients send a SYN again at 1, 2, 3, 4, 5 and 7 s, as current Linux does (those of one
+ * machine in waves, as far apart as its timers are exact), and give up at their deadline
+ * of 5 s: the server works for those who have left as for all others.  One round trip
+ * from SYN to promotion.  A withheld promotion
  * is tried again 0.2, 0.4, 0.8 ... s later.  Ordinary clients, preferred
  * ones that are served first, spoofed SYNs inside the ordinary prefix, and crowds:
- * ordinary clients that come all at once.  Nobody gets a cookie, but SYNs of the
- * preferred are counted that would have got one by "cookies auto".
+ * ordinary clients that come all at once.  Who would get a cookie by "cookies auto" is
+ * known: it takes no place among the half-open, its final ACK does not tell when its
+ * SYN came, and those of the preferred are counted.
  *
  * Laws: stock (a full queue drops SYNs and final ACKs), gate (the reserve alone,
  * at the final ACK), synq, and hash: synq's law for a part of the connections, chosen
