@@ -14,7 +14,7 @@
  *
  * A machine that stands still for a moment stops them all, and goes on with a crowd of
  * SYNs before the first of them completes.  So when nothing has happened for longer than
- * two slices, while it does slice by slice under load, those that were open before
+ * four slices, while it does slice by slice under load, those that were open before
  * count as begun just now.  But not again before all of these have been resolved, and
  * not after a second: then nobody came.
  *
@@ -37,9 +37,9 @@
 #include "flight.h"
 
 #define WINDOW		(SYNQ_FLIGHT_WINDOW - 1)
-#define SLICE_MIN_NS	(NSEC_PER_MSEC)
-#define SLICE_MAX_NS	(250ULL * NSEC_PER_MSEC)
-#define STILL		2	/* slices */
+#define SLICE_MIN_NS	(NSEC_PER_MSEC / 2)
+#define SLICE_MAX_NS	(125ULL * NSEC_PER_MSEC)
+#define STILL		4	/* slices */
 #define STILL_MAX_NS	((u64)NSEC_PER_SEC)
 #define MEAN_AT_FIRST	(100ULL * NSEC_PER_MSEC)
 #define FIRST		8		/* from then on each is a sixteenth */
@@ -167,12 +167,12 @@ static unsigned int at(u64 slice)
 	return slice % SYNQ_FLIGHT_SLICES;
 }
 
-static_assert(SYNQ_FLIGHT_SLICES == 16);	/* as many as a u16 has bits */
+static_assert(SYNQ_FLIGHT_SLICES == 32);	/* as many as a u32 has bits */
 
 /* The places of the last @n slices up to @slice, 1 to all, as bits. */
 static u32 places(u64 slice, u32 n)
 {
-	return rol16((1U << n) - 1, at(slice + 1 - n));
+	return rol32(~0U >> (SYNQ_FLIGHT_SLICES - n), at(slice + 1 - n));
 }
 
 static void use(struct synq_flight *flight, u64 slice)

@@ -7,8 +7,8 @@
 
 #include <linux/types.h>
 
-#define SYNQ_FLIGHT_SLICES	16
-#define SYNQ_FLIGHT_WINDOW	9	/* waited for, the present one too */
+#define SYNQ_FLIGHT_SLICES	32
+#define SYNQ_FLIGHT_WINDOW	17	/* waited for, the present one too */
 #define SYNQ_FLIGHT_BUNCH	4	/* that may complete at once, in any of them */
 #define SYNQ_FLIGHT_ONE		256	/* fractional part of an expectation */
 
@@ -16,7 +16,7 @@
  * struct synq_flight_clock - how long the handshakes of a listener take
  * @mean_ns: smoothed time from SYN to promotion
  * @deviation_ns: smoothed mean deviation of it
- * @slice_ns: an eighth of the time in which a handshake can be expected to
+ * @slice_ns: a sixteenth of the time in which a handshake can be expected to
  *	complete
  * @epoch_ns: begin of slice 0
  * @seen_ns: when something happened last

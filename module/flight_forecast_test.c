@@ -120,7 +120,7 @@ static bool foresees_evenly(void)
 }
 
 /*
- * A wave in the midst of a slice, of whom one in ten leaves meanwhile: those who would
+ * A wave in the midst of a slice, of whom one in twenty leaves meanwhile: those who would
  * have left before it do not make room.
  */
 static bool foresees_a_wave(void)
@@ -144,7 +144,7 @@ static bool foresees_a_wave(void)
 			want = seen(0, interval);
 			check(is <= want + 1 && want <= is + 1,
 			      "%u, not %u, at %u/10 of a slice", is, want, before);
-			pass(twin.now + interval / 10);
+			pass(twin.now + interval / 20);
 		}
 	}
 	return true;

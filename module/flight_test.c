@@ -257,7 +257,7 @@ static bool is_whole(const struct synq_flight *flight)
 	return true;
 }
 
-/* Those of the present and the eight slices before, each at its age. */
+/* Those of the present and the sixteen slices before, each at its age. */
 static bool due_by_age(void)
 {
 	unsigned int n, i, age;
@@ -317,7 +317,7 @@ static bool stands_still(void)
 	begin(1000 * MS);
 	twin.clock.mean_ns = 40 * MS;
 	twin.clock.deviation_ns = 5 * MS;
-	twin.clock.slice_ns = 60 * MS / 8;
+	twin.clock.slice_ns = 60 * MS / 16;
 	for (i = 0; i < 1000; i++)
 		see(twin.now + MS);
 	forty();

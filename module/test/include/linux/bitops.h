@@ -17,9 +17,9 @@ static inline unsigned long __ffs(unsigned long x)
 	return __builtin_ctzl(x);
 }
 
-static inline u16 rol16(u16 word, unsigned int shift)
+static inline u32 rol32(u32 word, unsigned int shift)
 {
-	return word << (shift & 15) | word >> (-shift & 15);
+	return word << (shift & 31) | word >> (-shift & 31);
 }
 
 #endif /* _SYNQ_TEST_LINUX_BITOPS_H */
