@@ -46,6 +46,7 @@
 #define MEMORY		(128ULL * SYNQ_FLIGHT_ONE)
 #define MEMORY_NS	(NSEC_PER_SEC / 2)
 #define PRIOR		(8ULL * SYNQ_FLIGHT_ONE)	/* that would have completed */
+#define SURPLUS		(8ULL * SYNQ_FLIGHT_ONE)
 
 static u64 slice_for(const struct synq_flight_clock *clock)
 {
@@ -181,14 +182,16 @@ static void use(struct synq_flight *flight, u64 slice)
 	flight->written = flight->slice;
 }
 
-/* The time of a slice is over. */
+/*
+ * The time of a slice is over.  What has completed and was taken for the slice's beside
+ * it is missing in one of them, and too many in the other: so either counts.
+ */
 static void resolve(struct synq_flight *flight, unsigned int i)
 {
-	u32 open = max(flight->open[i], 0);
+	s64 completed = (s64)flight->begun[i] - flight->open[i];
 
 	flight->resolved += (u64)flight->begun[i] * SYNQ_FLIGHT_ONE;
-	flight->completed += (u64)(flight->begun[i] - min(open, flight->begun[i])) *
-			     SYNQ_FLIGHT_ONE;
+	flight->completed += max_t(s64, completed, 0) * SYNQ_FLIGHT_ONE;
 	flight->open[i] = 0;
 	flight->begun[i] = 0;
 }
@@ -208,6 +211,7 @@ static bool resolve_all(struct synq_flight *flight, u32 over)
 
 	for (left = over; left; left &= left - 1)
 		resolve(flight, __ffs(left));
+	flight->completed = min(flight->completed, flight->resolved + SURPLUS);
 	return over;
 }
 
@@ -299,8 +303,8 @@ void synq_flight_advance(struct synq_flight *flight,
 	sum_up(flight);
 	changed |= forget(flight, clock);
 	if (changed)
-		flight->ratio = div64_u64(flight->completed * SYNQ_FLIGHT_ONE,
-					  flight->resolved);
+		flight->ratio = div64_u64(min(flight->completed, flight->resolved) *
+					  SYNQ_FLIGHT_ONE, flight->resolved);
 }
 
 /**

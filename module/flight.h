@@ -47,7 +47,7 @@ struct synq_flight_clock {
  * @waited: sum of @open, of the slices that are waited for
  * @resolved: handshakes whose time is over, of SYNQ_FLIGHT_ONE each; scaled down
  *	now and then
- * @completed: of those, completed
+ * @completed: of those, completed; or a few more, whose own will be resolved later
  * @scaled: slice in which they were
  * @open: handshakes begun in a slice that have not completed; may be off by
  *	one between neighbours, hence below zero
