@@ -377,8 +377,8 @@ static u64 age_of(const struct request_sock *req, u64 now_ns)
 }
 
 /**
- * synq_admission_complete() - a connection asked to be promoted, and was
- * queued or withheld
+ * synq_admission_complete() - a connection asked to be promoted for the first time, and
+ * was queued or found no slot
  * @admission: of the listener
  * @class: of the connection
  * @sk: listener
@@ -435,30 +435,6 @@ void synq_admission_complete(struct synq_admission *admission,
 	publish(admission, class->slot);
 	WRITE_ONCE(admission->handshake_ns, synq_flight_clock_least(clock));
 	WRITE_ONCE(admission->slice_ns, clock->slice_ns);
-	spin_unlock_bh(&admission->lock);
-}
-
-/**
- * synq_admission_turned_away() - a connection of a SYN cookie found no slot
- * @admission: of the listener
- * @class: of the connection
- * @sk: listener
- *
- * It leaves nothing behind, and asks again with the next segment of its client: only
- * then its handshake is over.
- *
- * Context: any
- */
-void synq_admission_turned_away(struct synq_admission *admission,
-				const struct synq_class *class,
-				const struct sock *sk)
-{
-	u64 now = ktime_get_ns();
-
-	spin_lock_bh(&admission->lock);
-	synq_slack_withheld(slack_of(admission, class),
-			    READ_ONCE(sk->sk_max_ack_backlog), now,
-			    admission->clock.mean_ns);
 	spin_unlock_bh(&admission->lock);
 }
 

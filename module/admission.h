@@ -93,9 +93,6 @@ void synq_admission_complete(struct synq_admission *admission,
 			     const struct sock *sk,
 			     const struct request_sock *req,
 			     enum synq_final final, bool promoted);
-void synq_admission_turned_away(struct synq_admission *admission,
-				const struct synq_class *class,
-				const struct sock *sk);
 bool synq_admission_promote(const struct synq_conf *conf,
 			    const struct synq_listener *listener,
 			    const struct synq_class *class,

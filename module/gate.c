@@ -41,21 +41,51 @@ bool synq_gate_is_mp_join(const struct sk_buff *skb)
 	return option && option[1] > 2 && option[2] >> 4 == 1;
 }
 
-/* Does the kernel withhold it?  It looks again in a moment. */
-static bool is_full(const struct sock *sk, enum synq_final final)
-{
-	return final == SYNQ_FINAL_ACK && sk_acceptq_is_full(sk) &&
-	       !READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow);
-}
-
-/* If there is a slot in that moment, what is counted here completes at once. */
-static void note_full(struct synq_record *record, const struct synq_class *class,
-		      const struct sock *sk, struct request_sock *req)
+static void withhold(struct synq_record *record, const struct synq_class *class,
+		     const struct sock *sk, struct request_sock *req)
 {
 	if (synq_withheld_add(&record->withheld, record->counters, class->slot,
 			      req))
 		synq_admission_complete(&record->admission, class, sk, req,
 					SYNQ_FINAL_ACK, false);
+}
+
+/*
+ * It leaves nothing behind, and asks again with each segment of its client; but its
+ * handshake is over, as it was foreseen.
+ */
+static void turn_away(struct synq_record *record, const struct synq_class *class,
+		      const struct sock *sk, const struct sk_buff *skb,
+		      struct request_sock *req)
+{
+	u64 hash = synq_segment_connection(record->sn, skb);
+
+	if (synq_refusal_connection(record->sn, hash))
+		return;
+	synq_count(record->counters, class->slot, SYNQ_COUNT_COOKIE_REFUSED);
+	synq_admission_complete(&record->admission, class, sk, req,
+				SYNQ_FINAL_COOKIE, false);
+}
+
+/*
+ * Will the kernel find the queue full?  It looks again in a moment: if there is a slot
+ * then, what is counted here completes at once.
+ */
+static void note_full(struct synq_record *record, const struct synq_class *class,
+		      const struct sock *sk, const struct sk_buff *skb,
+		      struct request_sock *req, enum synq_final final)
+{
+	switch (final) {
+	case SYNQ_FINAL_ACK:
+		if (!READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow))
+			withhold(record, class, sk, req);
+		break;
+	case SYNQ_FINAL_COOKIE:
+		turn_away(record, class, sk, skb, req);
+		break;
+	case SYNQ_FINAL_FASTOPEN:
+		break;
+	}
 }
 
 /**
@@ -82,13 +112,12 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 	       struct request_sock *req, enum synq_final final)
 {
 	struct synq_port *port = record->counters;
-	u64 hash;
 
 	if (synq_admission_promote(conf, listener, class, sk,
 				   &record->acceptq, final)) {
-		if (is_full(sk, final) &&
+		if (sk_acceptq_is_full(sk) &&
 		    !synq_conf_observes(conf, listener, class))
-			note_full(record, class, sk, req);
+			note_full(record, class, sk, skb, req, final);
 		return true;
 	}
 	if (synq_gate_is_mp_join(skb))
@@ -103,21 +132,33 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 	}
 	switch (final) {
 	case SYNQ_FINAL_ACK:
-		if (synq_withheld_add(&record->withheld, port, class->slot,
-				      req))
-			synq_admission_complete(&record->admission, class, sk,
-						req, final, false);
+		withhold(record, class, sk, req);
 		break;
 	case SYNQ_FINAL_COOKIE:
-		hash = synq_segment_connection(record->sn, skb);
-		if (synq_refusal_connection(record->sn, hash))
-			break;
-		synq_count(port, class->slot, SYNQ_COUNT_COOKIE_REFUSED);
-		synq_admission_turned_away(&record->admission, class, sk);
+		turn_away(record, class, sk, skb, req);
 		break;
 	case SYNQ_FINAL_FASTOPEN:
 		synq_count(port, class->slot, SYNQ_COUNT_FASTOPEN_DECLINED);
 		break;
 	}
 	return false;
+}
+
+/**
+ * synq_gate_knows() - has a connection that was promoted been turned away before?
+ * @record: of the listener
+ * @skb: segment that completed the handshake
+ * @final: how it asked
+ *
+ * Of those in the SYN queue withheld.c knows.
+ *
+ * Context: any, rcu_read_lock(), a snapshot was found
+ * Return: true if so: its handshake was over then
+ */
+bool synq_gate_knows(const struct synq_record *record,
+		     const struct sk_buff *skb, enum synq_final final)
+{
+	return final == SYNQ_FINAL_COOKIE &&
+	       synq_refusal_knows(record->sn,
+				  synq_segment_connection(record->sn, skb));
 }

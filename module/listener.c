@@ -217,7 +217,7 @@ static struct sock *synq_syn_recv_sock(const struct sock *sk,
 		pin(record);
 	if (child && *own_req && class) {
 		synq_count(record->counters, class->slot, SYNQ_COUNT_PROMOTED);
-		if (!claim)
+		if (!claim && !synq_gate_knows(record, skb, final))
 			synq_admission_complete(&record->admission, class, sk,
 						req, final, true);
 	}

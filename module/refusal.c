@@ -204,6 +204,23 @@ bool synq_refusal_connection(const struct synq_net *sn, u64 hash)
 }
 
 /**
+ * synq_refusal_knows() - has a connection of a SYN cookie found no slot before?
+ * @sn: network namespace
+ * @hash: synq_segment_connection()
+ *
+ * Context: any, rcu_read_lock()
+ * Return: true if so, so far as is remembered
+ */
+bool synq_refusal_knows(const struct synq_net *sn, u64 hash)
+{
+	const struct synq_refusals *refusals = rcu_dereference(sn->refusals);
+
+	return refusals &&
+	       synq_fingerprint_age(&refusals->fingerprints, hash,
+				    to_ms(ktime_get_ns())) >= 0;
+}
+
+/**
  * synq_refusal_sample() - a SYN is dropped: write it to the sample, if it is due
  * @refusals: that know it already
  * @syn: but for its hash and its time, which is now

@@ -113,6 +113,7 @@ static inline bool synq_refusal_is_sated(const struct synq_refusals *refusals,
 }
 
 bool synq_refusal_connection(const struct synq_net *sn, u64 hash);
+bool synq_refusal_knows(const struct synq_net *sn, u64 hash);
 unsigned long synq_refusal_newest(const struct synq_net *sn);
 bool synq_refusal_get(const struct synq_net *sn, unsigned long number,
 		      struct synq_refusal *refusal);

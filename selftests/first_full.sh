@@ -5,15 +5,17 @@
 # final ACKs that find a full queue, so that clients that believe to be connected
 # come in behind later ones.  Here as many are refused at the SYN as it takes, and
 # none with a slot free in its reserve.  Those whose final ACK finds a full queue all
-# the same are counted as withheld, and for no flood.
+# the same are counted as withheld, or as turned away with their cookies, and for no
+# flood.
 #
 # Would miss its mark if: the first class had no limit at the SYN, or one that shut it
 # out of its reserve, or leave the server idle; or if who is withheld by the kernel
-# were taken for a handshake that nobody answers.
+# or turned away by it, were taken for a handshake that nobody answers, or counted each
+# time.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need tc
-plan 13
+plan 17
 
 SERVICE=25 RATE=120	# ms, connections in a second: three times too many
 BACKLOG=16
@@ -65,20 +67,24 @@ within "hardly any is answered otherwise" $(($(counter gold seen) -
 	$(counter gold admitted) - $(counter gold queue_refused))) 0 40
 
 # --- final ACKs that find a full queue ---
-# HELD wait in the queue, and as many more are under way, for half of whom there is
-# a slot.
-BACKLOG=39 HELD=30 SLOTS=40
-PORT=$((PORT + 1))
-sq listener add port $PORT
-rm -f "$TMP/go"
-server "$TMP/server" -b $BACKLOG -H "$TMP/go" $PORT
-manage
-client "$TMP/held" -n $HELD -c $HELD -s 10.1.1.1 -S 100 -w 60000 $V4 $PORT
-must_come 20 queue_is $HELD
-cli tc qdisc add dev veth0 root netem delay 400ms || die "no netem"
-client "$TMP/late" -n 20 -c 20 -s 10.1.2.1 -S 100 -w 60000 $V4 $PORT
-must_come 20 queue_is $SLOTS
-over=$(mib TcpExt.ListenOverflows)
+# HELD wait in the queue, and LATE more are under way, for half of whom there is a slot.
+BACKLOG=39 HELD=30 SLOTS=40 LATE=20
+
+overfill() {
+	PORT=$((PORT + 1))
+	sq listener add port $PORT
+	rm -f "$TMP/go"
+	server "$TMP/server" -b $BACKLOG -H "$TMP/go" $PORT
+	manage
+	client "$TMP/held" -n $HELD -c $HELD -s 10.1.1.1 -S 100 -w 60000 $V4 $PORT
+	must_come 20 queue_is $HELD
+	cli tc qdisc add dev veth0 root netem delay 400ms || die "no netem"
+	client "$TMP/late" -n $LATE -c $LATE -s 10.1.2.1 -S 100 -w 60000 $V4 $PORT
+	must_come 20 queue_is $SLOTS
+	over=$(mib TcpExt.ListenOverflows)
+}
+
+overfill
 check "who finds a full queue is withheld" wait_for 20 counter_from gold withheld 8
 # Their data comes again and again.
 must_come 60 overflows_from $((over + 20))
@@ -86,8 +92,19 @@ within "once" "$(counter gold withheld)" 8 10
 is "and is not half open" "$(counter gold half_open)" 0
 touch "$TMP/go"
 must_come 60 has "$TMP/late" ^done
-is "all are served in the end" "$(field "$TMP/late" answered)" 20
+is "all are served in the end" "$(field "$TMP/late" answered)" $LATE
 is "and counted as such" "$(counter gold withheld_completed)" \
 	"$(counter gold withheld)"
 is "nobody is taken for a flood" \
 	"$(counter gold flooded) $(counter gold cookie_sent)" "0 0"
+cli tc qdisc del dev veth0 root
+
+sq class set gold cookies always
+overfill
+check "by a cookie: turned away" wait_for 20 counter_from gold cookie_refused 8
+must_come 60 overflows_from $((over + 20))
+within "by a cookie: once" "$(counter gold cookie_refused)" 8 10
+touch "$TMP/go"
+must_come 60 has "$TMP/late" ^done
+is "by a cookie: all are served in the end" "$(field "$TMP/late" answered)" $LATE
+adds_up "by a cookie" gold
