@@ -119,39 +119,45 @@ static unsigned int arrive4(struct synq_net *sn, const struct synq_conf *conf,
 				   is_reassembled4(sn->net, skb), false);
 }
 
-static bool is_tcp4(const struct sk_buff *skb)
+/*
+ * Most of what comes is no SYN, and is asked nothing else.  What begins like one may be
+ * the middle of a fragment.
+ */
+static __always_inline bool may_be_syn4(const struct synq_conf *conf,
+					const struct sk_buff *skb)
 {
 	return ip_hdr(skb)->protocol == IPPROTO_TCP &&
-	       !ip_is_fragment(ip_hdr(skb)) && is_to_be_judged(skb);
+	       !synq_arrival_is_passed_over(conf, skb, ip_hdrlen(skb));
+}
+
+static bool is_whole4(const struct sk_buff *skb)
+{
+	return !ip_is_fragment(ip_hdr(skb)) && is_to_be_judged(skb);
 }
 
 static unsigned int prerouting4(void *priv, struct sk_buff *skb,
 				const struct nf_hook_state *state)
 {
+	const struct synq_conf *conf = synq_conf_active(priv);
 	const struct synq_class *class;
-	const struct synq_conf *conf;
 
-	if (!is_tcp4(skb))
-		return NF_ACCEPT;
-	conf = synq_conf_active(priv);
-	if (!conf)
+	if (!conf || !may_be_syn4(conf, skb) || !is_whole4(skb))
 		return NF_ACCEPT;
 	class = synq_early4(priv, conf, skb);
 	if (class == SYNQ_EARLY_DROPPED)
 		return NF_DROP;
-	if (class ? synq_arrival_leaves(conf, skb, class) :
-		    synq_arrival_is_passed_over(conf, skb, ip_hdrlen(skb)))
+	if (class && synq_arrival_leaves(conf, skb, class))
 		return NF_ACCEPT;
 	return arrive4(priv, conf, skb, NF_INET_PRE_ROUTING, class);
 }
 
-/* Most of what comes is no SYN: what there is to be done with one is not inline. */
+/* What there is to be done with a SYN is not inline. */
 static noinline unsigned int look4(struct synq_net *sn, struct sk_buff *skb,
 				   unsigned int hook)
 {
 	const struct synq_conf *conf = synq_conf_active(sn);
 
-	if (!conf || !is_tcp4(skb))
+	if (!conf || !is_whole4(skb))
 		return NF_ACCEPT;
 	if (hook == NF_INET_LOCAL_IN) {
 		if (synq_arrival_is_settled(sn, conf, skb) &&
@@ -168,8 +174,7 @@ static unsigned int hook4(void *priv, struct sk_buff *skb,
 {
 	const struct synq_conf *conf = synq_conf_active(priv);
 
-	if (!conf || ip_hdr(skb)->protocol != IPPROTO_TCP ||
-	    synq_arrival_is_passed_over(conf, skb, ip_hdrlen(skb)))
+	if (!conf || !may_be_syn4(conf, skb))
 		return NF_ACCEPT;
 	return look4(priv, skb, state->hook);
 }
@@ -236,21 +241,17 @@ static __always_inline unsigned int tcp6(const struct sk_buff *skb)
 static unsigned int prerouting6(void *priv, struct sk_buff *skb,
 				const struct nf_hook_state *state)
 {
+	const struct synq_conf *conf = synq_conf_active(priv);
+	const unsigned int thoff = tcp6(skb);
 	const struct synq_class *class;
-	const struct synq_conf *conf;
-	unsigned int thoff;
 
-	thoff = tcp6(skb);
-	if (!thoff || !is_to_be_judged(skb))
-		return NF_ACCEPT;
-	conf = synq_conf_active(priv);
-	if (!conf)
+	if (!conf || !thoff || synq_arrival_is_passed_over(conf, skb, thoff) ||
+	    !is_to_be_judged(skb))
 		return NF_ACCEPT;
 	class = synq_early6(priv, conf, skb, thoff);
 	if (class == SYNQ_EARLY_DROPPED)
 		return NF_DROP;
-	if (class ? synq_arrival_leaves(conf, skb, class) :
-		    synq_arrival_is_passed_over(conf, skb, thoff))
+	if (class && synq_arrival_leaves(conf, skb, class))
 		return NF_ACCEPT;
 	return arrive6(priv, conf, skb, NF_INET_PRE_ROUTING, thoff, class);
 }
