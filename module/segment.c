@@ -35,15 +35,26 @@ static bool is_local6(struct net *net, const struct net_device *dev,
 	return is_local;
 }
 
+static bool is_of_vrf(const struct net_device *dev)
+{
+	return netif_is_l3_slave(dev) || netif_is_l3_master(dev);
+}
+
 /*
- * Of the device that it came in by, as nearly always: no route need be looked up.
- * Those of other devices are for a route to say, which knows about VRFs.
+ * Of the device that it came in by, as nearly always, or of another one that is up: no
+ * route need be looked up.  Where a VRF has either, a route has to say.
  */
 static bool is_local4(struct net *net, const struct net_device *dev,
 		      __be32 daddr)
 {
-	return __ip_dev_find(net, daddr, false) == dev ||
-	       inet_addr_type_dev_table(net, dev, daddr) == RTN_LOCAL;
+	const struct net_device *owner = __ip_dev_find(net, daddr, false);
+
+	if (owner == dev)
+		return true;
+	if (owner && owner->flags & IFF_UP && !is_of_vrf(owner) &&
+	    !is_of_vrf(dev))
+		return true;
+	return inet_addr_type_dev_table(net, dev, daddr) == RTN_LOCAL;
 }
 
 /**
