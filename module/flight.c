@@ -46,7 +46,7 @@
 #define MEMORY		(128ULL * SYNQ_FLIGHT_ONE)
 #define MEMORY_NS	(NSEC_PER_SEC / 2)
 #define PRIOR		(8ULL * SYNQ_FLIGHT_ONE)	/* that would have completed */
-#define SURPLUS		(8ULL * SYNQ_FLIGHT_ONE)
+#define SURPLUS		(8ULL * SYNQ_FLIGHT_ONE)	/* completed ahead of their own */
 
 static u64 slice_for(const struct synq_flight_clock *clock)
 {

@@ -67,25 +67,37 @@ static void turn_away(struct synq_record *record, const struct synq_class *class
 				SYNQ_FINAL_COOKIE, false);
 }
 
-/*
- * Will the kernel find the queue full?  It looks again in a moment: if there is a slot
- * then, what is counted here completes at once.
- */
-static void note_full(struct synq_record *record, const struct synq_class *class,
-		      const struct sock *sk, const struct sk_buff *skb,
-		      struct request_sock *req, enum synq_final final)
+static void put_off(struct synq_record *record, const struct synq_class *class,
+		    const struct sock *sk, const struct sk_buff *skb,
+		    struct request_sock *req, enum synq_final final)
 {
 	switch (final) {
 	case SYNQ_FINAL_ACK:
-		if (!READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow))
-			withhold(record, class, sk, req);
+		withhold(record, class, sk, req);
 		break;
 	case SYNQ_FINAL_COOKIE:
 		turn_away(record, class, sk, skb, req);
 		break;
 	case SYNQ_FINAL_FASTOPEN:
+		synq_count(record->counters, class->slot,
+			   SYNQ_COUNT_FASTOPEN_DECLINED);
 		break;
 	}
+}
+
+/*
+ * The kernel finds the queue full.  It looks again in a moment: if there is a slot then,
+ * what is counted here completes at once.
+ */
+static void note_full(struct synq_record *record, const struct synq_class *class,
+		      const struct sock *sk, const struct sk_buff *skb,
+		      struct request_sock *req, enum synq_final final)
+{
+	if (final == SYNQ_FINAL_FASTOPEN ||
+	    (final == SYNQ_FINAL_ACK &&
+	     READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow)))
+		return;
+	put_off(record, class, sk, skb, req, final);
 }
 
 /**
@@ -130,17 +142,7 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 		synq_count(port, class->slot, SYNQ_COUNT_GATE_BYPASSED);
 		return true;
 	}
-	switch (final) {
-	case SYNQ_FINAL_ACK:
-		withhold(record, class, sk, req);
-		break;
-	case SYNQ_FINAL_COOKIE:
-		turn_away(record, class, sk, skb, req);
-		break;
-	case SYNQ_FINAL_FASTOPEN:
-		synq_count(port, class->slot, SYNQ_COUNT_FASTOPEN_DECLINED);
-		break;
-	}
+	put_off(record, class, sk, skb, req, final);
 	return false;
 }
 
