@@ -135,23 +135,33 @@ static bool is_whole4(const struct sk_buff *skb)
 	return !ip_is_fragment(ip_hdr(skb)) && is_to_be_judged(skb);
 }
 
-static unsigned int prerouting4(void *priv, struct sk_buff *skb,
-				const struct nf_hook_state *state)
+/* What there is to be done with a SYN is not inline: it needs registers. */
+static noinline unsigned int come4(struct synq_net *sn,
+				   const struct synq_conf *conf,
+				   struct sk_buff *skb)
 {
-	const struct synq_conf *conf = synq_conf_active(priv);
 	const struct synq_class *class;
 
-	if (!conf || !may_be_syn4(conf, skb) || !is_whole4(skb))
+	if (!is_whole4(skb))
 		return NF_ACCEPT;
-	class = synq_early4(priv, conf, skb);
+	class = synq_early4(sn, conf, skb);
 	if (class == SYNQ_EARLY_DROPPED)
 		return NF_DROP;
 	if (class && synq_arrival_leaves(conf, skb, class))
 		return NF_ACCEPT;
-	return arrive4(priv, conf, skb, NF_INET_PRE_ROUTING, class);
+	return arrive4(sn, conf, skb, NF_INET_PRE_ROUTING, class);
 }
 
-/* What there is to be done with a SYN is not inline. */
+static unsigned int prerouting4(void *priv, struct sk_buff *skb,
+				const struct nf_hook_state *state)
+{
+	const struct synq_conf *conf = synq_conf_active(priv);
+
+	if (!conf || !may_be_syn4(conf, skb))
+		return NF_ACCEPT;
+	return come4(priv, conf, skb);
+}
+
 static noinline unsigned int look4(struct synq_net *sn, struct sk_buff *skb,
 				   unsigned int hook)
 {
@@ -238,22 +248,40 @@ static __always_inline unsigned int tcp6(const struct sk_buff *skb)
 	       behind_ip6(skb) : find_tcp6(skb);
 }
 
-static unsigned int prerouting6(void *priv, struct sk_buff *skb,
-				const struct nf_hook_state *state)
+static noinline unsigned int come6(struct synq_net *sn,
+				   const struct synq_conf *conf,
+				   struct sk_buff *skb)
 {
-	const struct synq_conf *conf = synq_conf_active(priv);
 	const unsigned int thoff = tcp6(skb);
 	const struct synq_class *class;
 
-	if (!conf || !thoff || synq_arrival_is_passed_over(conf, skb, thoff) ||
-	    !is_to_be_judged(skb))
+	if (!thoff || !is_to_be_judged(skb) ||
+	    synq_arrival_is_passed_over(conf, skb, thoff))
 		return NF_ACCEPT;
-	class = synq_early6(priv, conf, skb, thoff);
+	class = synq_early6(sn, conf, skb, thoff);
 	if (class == SYNQ_EARLY_DROPPED)
 		return NF_DROP;
 	if (class && synq_arrival_leaves(conf, skb, class))
 		return NF_ACCEPT;
-	return arrive6(priv, conf, skb, NF_INET_PRE_ROUTING, thoff, class);
+	return arrive6(sn, conf, skb, NF_INET_PRE_ROUTING, thoff, class);
+}
+
+/* Behind other headers it may still be one. */
+static __always_inline bool may_be_syn6(const struct synq_conf *conf,
+					const struct sk_buff *skb)
+{
+	return ipv6_hdr(skb)->nexthdr != IPPROTO_TCP ||
+	       !synq_arrival_is_passed_over(conf, skb, behind_ip6(skb));
+}
+
+static unsigned int prerouting6(void *priv, struct sk_buff *skb,
+				const struct nf_hook_state *state)
+{
+	const struct synq_conf *conf = synq_conf_active(priv);
+
+	if (!conf || !may_be_syn6(conf, skb))
+		return NF_ACCEPT;
+	return come6(priv, conf, skb);
 }
 
 static noinline unsigned int look6(struct synq_net *sn, struct sk_buff *skb,
@@ -276,8 +304,7 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 {
 	const struct synq_conf *conf = synq_conf_active(priv);
 
-	if (!conf || (ipv6_hdr(skb)->nexthdr == IPPROTO_TCP &&
-		      synq_arrival_is_passed_over(conf, skb, behind_ip6(skb))))
+	if (!conf || !may_be_syn6(conf, skb))
 		return NF_ACCEPT;
 	return look6(priv, skb, state->hook);
 }
