@@ -29,9 +29,8 @@
  * a socket begins or ceases to listen, or the configuration changes; and where
  * left.c says so.
  *
- * A SYN that PREROUTING has judged mostly comes to LOCAL_IN next, or after the few that
- * the device has delivered with it, on the same CPU.  Each CPU remembers some (struct
- * judged), of which LOCAL_IN asks nothing.
+ * Of most SYNs LOCAL_IN asks nothing: each CPU remembers those that PREROUTING has
+ * judged just now (judged.c).
  *
  * IPv6 puts fragments together behind LOCAL_IN: there the first one is judged
  * in PREROUTING, if it holds the TCP header; the stack wants that, too.
@@ -65,66 +64,13 @@
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
-#include <linux/jiffies.h>
-#include <linux/percpu.h>
-#include <linux/preempt.h>
 #include <linux/skbuff.h>
 #include <linux/string.h>
 #include <net/netfilter/nf_conntrack.h>
 #include <net/tcp.h>
 #include "arrival.h"
+#include "judged.h"
 #include "target.h"
-
-#define JUDGED		16	/* a power of two; devices deliver 8 or so at once */
-#define SKB_SHIFT	8	/* their addresses are so far apart */
-
-/**
- * struct judged - a SYN that PREROUTING has judged
- * @skb: the packet, which may be gone: compared, not looked at
- * @when: jiffies
- *
- * Where @skb is gone, another packet with its address may come.  Whatever comes to
- * PREROUTING takes its place away before it is looked at, so that only what was judged
- * has one in LOCAL_IN: unless it has changed the CPU in between, which takes somebody
- * in process context (NFQUEUE).  Such a one would have to be where another was judged in
- * the same jiffy.  What the stack puts together in between is not asked for.
- *
- * Softirq only: so nobody else is at the places of this CPU.
- */
-struct judged {
-	const struct sk_buff *skb;
-	unsigned long when;
-};
-
-static DEFINE_PER_CPU(struct judged[JUDGED], judged);
-
-static struct judged *judged_place(const struct sk_buff *skb)
-{
-	return this_cpu_ptr(&judged[((unsigned long)skb >> SKB_SHIFT) % JUDGED]);
-}
-
-static void forget_judged(const struct sk_buff *skb)
-{
-	if (softirq_count())
-		judged_place(skb)->skb = NULL;
-}
-
-static void note_judged(const struct sk_buff *skb)
-{
-	if (softirq_count())
-		*judged_place(skb) = (struct judged){ skb, jiffies };
-}
-
-static bool was_judged(const struct sk_buff *skb)
-{
-	const unsigned long now = jiffies;
-	const struct judged *place;
-
-	if (!softirq_count())
-		return false;
-	place = judged_place(skb);
-	return place->skb == skb && place->when == now;
-}
 
 static bool is_syn(const struct tcphdr *th)
 {
@@ -252,6 +198,7 @@ static void note_target(struct synq_arrival *syn)
 static bool judge_early(struct synq_arrival *syn)
 {
 	const struct synq_segment *seg = &syn->seg;
+	bool passes;
 
 	syn->listener = syn->class ? listener_at(syn, seg, &syn->sk) :
 				     target_of(syn, seg, &syn->sk);
@@ -262,8 +209,9 @@ static bool judge_early(struct synq_arrival *syn)
 		syn->class = class_of(syn, seg);
 	}
 	if (!synq_judge_leaves(syn)) {
-		note_judged(syn->skb);
-		return synq_judge(syn);
+		passes = synq_judge(syn);
+		synq_judged_note(syn->skb, syn->keeps ? syn->sk : NULL);
+		return passes;
 	}
 	/* Who changes these bits meanwhile breaks their contract. */
 	synq_judge_mark(syn->conf, syn->skb, syn->class);
@@ -287,7 +235,7 @@ bool synq_arrival_leaves(const struct synq_conf *conf, struct sk_buff *skb,
 {
 	if (!synq_conf_answers(class))
 		return false;
-	forget_judged(skb);
+	synq_judged_forget(skb);
 	/* Who changes these bits meanwhile breaks their contract. */
 	synq_judge_mark(conf, skb, class);
 	return true;
@@ -307,7 +255,7 @@ bool synq_arrival_prerouting(struct synq_arrival *arrival, bool is_fragment)
 	const struct tcphdr *th;
 	struct tcphdr buf;
 
-	forget_judged(arrival->skb);
+	synq_judged_forget(arrival->skb);
 	th = skb_header_pointer(arrival->skb, arrival->seg.thoff, sizeof(buf),
 				&buf);
 	if (!th) {
@@ -383,7 +331,7 @@ bool synq_arrival_is_settled(const struct synq_net *sn,
 			     const struct synq_conf *conf,
 			     const struct sk_buff *skb)
 {
-	return was_judged(skb) ||
+	return synq_judged_was(skb) ||
 	       (!conf->answers && !skb->sk && !skb_nfct(skb) &&
 		!has_lookup_program(sn->net) && !synq_judge_left_any(sn));
 }

@@ -15,11 +15,12 @@
  * classes that have had their share (of whom only those come here that synq could
  * not answer), "enforce off", synq off, sockets that are not managed.
  *
- * It makes no difference who judged the SYN, or whether anybody did, or passed it on
- * as excess: class and policy are looked up again, which costs as much as the first
- * time, and is done under that sysctl only.  With 0 and 1 there is nothing to do:
- * synq shares the queue out, so that the kernel's own cookies do not begin, and
- * where they do its queue is full.
+ * Whether a SYN is to have it is known of those that PREROUTING has judged (judged.c).
+ * For all others it makes no difference who judged the SYN, or whether anybody did, or
+ * passed it on as excess: class and policy are looked up again, which costs as much as
+ * the first time.  All this is done under that sysctl only.  With 0 and 1 there is
+ * nothing to do: synq shares the queue out, so that the kernel's own cookies do not
+ * begin, and where they do its queue is full.
  *
  * DOC: what else hangs on that number
  *
@@ -53,6 +54,7 @@
 #include "classify.h"
 #include "compat.h"
 #include "fullstate.h"
+#include "judged.h"
 #include "record.h"
 
 /**
@@ -143,6 +145,19 @@ static const struct synq_class *class_of(const struct synq_conf *conf,
 	return synq_classify(conf, &client, NULL);
 }
 
+/* By the policy, which is looked up.  Out of the way of those of whom it is known. */
+static noinline bool is_to_be_kept(const struct sock *sk,
+				   const struct synq_record *record,
+				   const struct sk_buff *skb, bool is_v6)
+{
+	struct synq_listener listener;
+	const struct synq_conf *conf = synq_record_conf(record, &listener);
+
+	return conf &&
+	       synq_fullstate_is_kept(sk, conf, &listener,
+				      class_of(conf, skb, is_v6), record, is_v6);
+}
+
 /**
  * synq_fullstate_request() - a listener is about to treat a SYN
  * @sk: listener
@@ -160,15 +175,10 @@ void synq_fullstate_request(const struct sock *sk,
 {
 	const struct net *net = sock_net(sk);
 	bool is_v6 = skb->protocol == htons(ETH_P_IPV6);
-	const struct synq_conf *conf;
-	struct synq_listener listener;
 
 	if (READ_ONCE(net->ipv4.sysctl_tcp_syncookies) != 2 ||
 	    inet_csk_reqsk_queue_is_full(sk) || synq_has_isn(skb))
 		return;
-	conf = synq_record_conf(record, &listener);
-	if (conf &&
-	    synq_fullstate_is_kept(sk, conf, &listener,
-				   class_of(conf, skb, is_v6), record, is_v6))
+	if (synq_judged_keeps(skb, sk) || is_to_be_kept(sk, record, skb, is_v6))
 		synq_choose_isn(net, skb, is_v6);
 }

@@ -486,12 +486,13 @@ bool synq_judge(struct synq_arrival *syn)
 	if (verdict != SYNQ_VERDICT_ADMIT)
 		verdict = treat(syn, verdict, observes);
 	let_in = carry_out(syn, verdict);
-	if (syn->record &&
-	    (let_in || verdict == SYNQ_VERDICT_EXCESS_COOKIE ||
-	     verdict == SYNQ_VERDICT_COOKIE))
+	if (!syn->record)
+		return let_in;
+	syn->keeps = let_in && takes_place(syn);
+	if (let_in || verdict == SYNQ_VERDICT_EXCESS_COOKIE ||
+	    verdict == SYNQ_VERDICT_COOKIE)
 		synq_admission_begin(&syn->record->admission, syn->class,
-				     let_in && takes_place(syn),
-				     clock_of(syn));
+				     syn->keeps, clock_of(syn));
 	return let_in;
 }
 

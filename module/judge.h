@@ -31,6 +31,7 @@ struct synq_record;
  * @weighed: @policy and @cookie are known
  * @policy: on cookies, in force for it
  * @cookie: to be answered by a cookie, unless it is refused
+ * @keeps: it was let in, to take a place in the SYN queue of @sk
  * @history: whether this SYN was refused before; its clock may be known before
  */
 struct synq_arrival {
@@ -49,6 +50,7 @@ struct synq_arrival {
 	bool weighed;
 	enum synq_cookies policy;
 	bool cookie;
+	bool keeps;
 	struct synq_refusal_syn history;
 };
 

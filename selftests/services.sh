@@ -14,7 +14,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft
-plan 52
+plan 54
 
 OTHER=8081 THIRD=8082
 NET=198.51.100 NET6=2001:db8:5:
@@ -390,6 +390,24 @@ is "from listener to listener, marked: it keeps its class" \
 	"$(cat "$TMP/placed")" "10.1.0.7 $V4 $THIRD gold"
 is "from listener to listener, marked: which its SYN had" \
 	"$(counter gold seen $THIRD)" 1
+set_sysctl "$SRV" net.ipv4.tcp_syncookies 2
+apply <<-EOT
+	class add gold priority 0 cookies never
+	class add rest priority 9 max-wait none default cookies always
+	match add source 10.1.0.0/16 port $THIRD class gold
+	match add source 10.2.0.0/16 port $OTHER class gold
+	listener add port $OTHER
+	listener add port $THIRD
+EOT
+manage $V4 $OTHER
+before=$(mib TcpExt.SyncookiesRecv)
+connection 10.2.0.9 $V4 80 >/dev/null
+is "rewritten, tcp_syncookies=2: full state by where it goes" \
+	$(($(mib TcpExt.SyncookiesRecv) - before)) 0
+connection 10.1.0.9 $V4 $THIRD >/dev/null
+is "from listener to listener, tcp_syncookies=2: a cookie by where it goes" \
+	$(($(mib TcpExt.SyncookiesRecv) - before)) 1
+set_sysctl "$SRV" net.ipv4.tcp_syncookies 1
 srv nft flush ruleset
 
 # --- others come and go under load ---
