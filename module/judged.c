@@ -52,8 +52,9 @@ static struct judged *place_of(const struct sk_buff *skb)
 static const struct judged *find(const struct sk_buff *skb)
 {
 	const struct judged *place = place_of(skb);
+	const unsigned long now = jiffies;
 
-	return softirq_count() && place->skb == skb && place->when == jiffies ?
+	return softirq_count() && place->skb == skb && place->when == now ?
 	       place : NULL;
 }
 
