@@ -136,9 +136,9 @@ static bool is_whole4(const struct sk_buff *skb)
 }
 
 /* What there is to be done with a SYN is not inline: it needs registers. */
-static noinline unsigned int come4(struct synq_net *sn,
-				   const struct synq_conf *conf,
-				   struct sk_buff *skb)
+static noinline unsigned int prerouting_syn4(struct synq_net *sn,
+					     const struct synq_conf *conf,
+					     struct sk_buff *skb)
 {
 	const struct synq_class *class;
 
@@ -159,7 +159,7 @@ static unsigned int prerouting4(void *priv, struct sk_buff *skb,
 
 	if (!conf || !may_be_syn4(conf, skb))
 		return NF_ACCEPT;
-	return come4(priv, conf, skb);
+	return prerouting_syn4(priv, conf, skb);
 }
 
 static noinline unsigned int look4(struct synq_net *sn, struct sk_buff *skb,
@@ -248,9 +248,9 @@ static __always_inline unsigned int tcp6(const struct sk_buff *skb)
 	       behind_ip6(skb) : find_tcp6(skb);
 }
 
-static noinline unsigned int come6(struct synq_net *sn,
-				   const struct synq_conf *conf,
-				   struct sk_buff *skb)
+static noinline unsigned int prerouting_syn6(struct synq_net *sn,
+					     const struct synq_conf *conf,
+					     struct sk_buff *skb)
 {
 	const unsigned int thoff = tcp6(skb);
 	const struct synq_class *class;
@@ -281,7 +281,7 @@ static unsigned int prerouting6(void *priv, struct sk_buff *skb,
 
 	if (!conf || !may_be_syn6(conf, skb))
 		return NF_ACCEPT;
-	return come6(priv, conf, skb);
+	return prerouting_syn6(priv, conf, skb);
 }
 
 static noinline unsigned int look6(struct synq_net *sn, struct sk_buff *skb,
