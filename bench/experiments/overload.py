@@ -75,8 +75,8 @@ def real(server, preferred=.3, **factors):
 
 CELLS = [
     BASE,
-    vary("light", systems=("synq",), ordinary=0.55, workers=2, service_ms=2.5,
-         preferred=0.0, shortest_s=240.0),
+    vary("light", systems=("synq",), ordinary=0.5, workers=2, service_ms=3.0,
+         preferred=0.0, shortest_s=305.0),
     vary("ordinary-0.5", ordinary=0.5),
     vary("ordinary-1.5", ordinary=1.5),
     vary("preferred-1", preferred=0.01),
