@@ -25,13 +25,14 @@
 #
 # Deviations from "one factor at a time", and why:
 # - From a backlog of 511 on, clients leave after 1 s: a full queue is then longer
-#   than they wait from 511 on (2 s), not only from 2000 on.
-# - Keep-alive, three requests a connection, has 24 workers: a worker of an accept
+#   than they wait from 511 on (2.5 s), not only from 1000 on.
+# - Keep-alive, three requests a connection, has 16 workers: a worker of an accept
 #   loop waits out the RTT between two requests.
 # - The real servers have 4 workers of 20 ms; what their code costs lowers C.
 # - The real servers have a lower C; preferred clients offer 0.3 C or more there, and
 #   0.05 C come in two runs, for 1000 of them in half a minute or so each.
 # - The rivals that need to know C are not repeated.
+# - With preferred clients at 1.5 C the server is slower, so that no more come in a second.
 # - A minimum share, 10 %, has a file of its own, and so has the one where nobody is
 #   in the preferred class.
 # - A minimum share counts once the queue before it has grown to its length: who is
@@ -52,7 +53,7 @@ TITLE = "An overloaded server: who gets served, and how much gets done"
 MIN_SHARE = "min-share.synq"
 
 RIVALS = ("nft-limit:0.2", "nft-limit:0.8", "nft-limit:1.5", "nft-hash:0.1875")
-BASE = Cell("base", repeats=3, fast=True, once=RIVALS, service_ms=4.0,
+BASE = Cell("base", repeats=3, fast=True, once=RIVALS, service_ms=5.0,
             preferred=0.25, systems=("stock", *RIVALS, "second-listener", "synq"))
 
 
@@ -82,9 +83,9 @@ CELLS = [
     vary("preferred-1", preferred=0.01),
     vary("preferred-5", preferred=0.05, count=500, repeats=2),
     vary("preferred-75", preferred=0.75),
-    vary("preferred-150", fast=True, preferred=1.5),
-    vary("preferred-150-min-share", preferred=1.5, config=MIN_SHARE,
-         settle_s=2.5, shortest_s=32.0),
+    vary("preferred-150", fast=True, preferred=1.5, service_ms=6.0),
+    vary("preferred-150-min-share", preferred=1.5, service_ms=6.0,
+         config=MIN_SHARE, settle_s=2.5, shortest_s=32.0),
     vary("rtt-0", rtt_ms=0.0),
     vary("rtt-200", fast=True, rtt_ms=200.0),
     vary("loss-1", fast=True, loss_percent=1.0),
@@ -99,7 +100,7 @@ CELLS = [
     flood("spoofed-10-preferred", spoofed_in="preferred"),
     vary("unmatched", preferred=0.0, config="unmatched.synq"),
     vary("server-first", fast=True, banner=True),
-    vary("keep-alive", fast=True, requests=3, workers=24),
+    vary("keep-alive", fast=True, requests=3, workers=16),
     vary("capacity-steps", steps=(.5, 1, 2, 1, .5, 1, 2, 1, .5, 1)),
     vary("overload-ends", systems=("synq",), ordinary=1.5, ordinary_s=10.0,
          deadline_s=20.0, shortest_s=28.0, longest_s=28.0),
