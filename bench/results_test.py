@@ -44,10 +44,10 @@ def claims(view):
 
 
 def line(group, due_us, done_us=20_000, late_us=100, status="ok",
-         options="7,7,7"):
+         options="7,7,7", connect_us=10_000):
     """What the generator writes about one request."""
     first = done_us - 1000 if status == "ok" else -1
-    connect = 10_000 if status == "ok" else -1
+    connect = connect_us if status == "ok" else -1
     return (f"{group}\t4\t{due_us}\t{late_us}\t{connect}\t{first}\t{done_us}\t"
             f"{status}\t200\t{options if status == 'ok' else '-'}\n")
 
@@ -571,6 +571,9 @@ class FloodClaims(unittest.TestCase):
         def slow(made, run):
             self.rewrite(made, run, "preferred", done_us=1_100_000)
 
+        def later(made, run):
+            self.rewrite(made, run, "preferred", connect_us=10_600)
+
         def plain(made, run):
             self.rewrite(made, run, "preferred", options="0,0,0")
 
@@ -589,7 +592,9 @@ class FloodClaims(unittest.TestCase):
                          done_us=DEADLINE_US)
 
         for name, spoil, words in (
-                ("backlog-128", slow, ["first byte within 1 s"]),
+                ("backlog-128", slow, ["first byte within 1 s",
+                                       "preferred p99 at least"]),
+                ("backlog-128", later, ["against 1.05 times stock's"]),
                 ("backlog-128", plain, ["seen by the client"]),
                 ("backlog-128", far_end, ["seen by the server"]),
                 ("backlog-128", cookies, ["SyncookiesRecv"]),

@@ -131,6 +131,10 @@ CELLS = [
                 "synq-burst:1")),
 ]
 
+# What synq does for a connection takes more than a cookie does: connect() alone may take
+# so many times as long as on the stock kernel with cookies.
+CONNECT_TIMES = 1.05
+
 # What the distributions are drawn of.
 CDFS = [c.name for c in CELLS if c.name.startswith("backlog-")
         or c.name in ("inside-ordinary", "T7")]
@@ -139,19 +143,21 @@ CDFS = [c.name for c in CELLS if c.name.startswith("backlog-")
 def quickly(view, word, synq):
     """Preferred clients connect as if there was no flood.
 
-    And no later than on the stock kernel, as far as so many clients can tell: the
-    intervals have a time in common, or synq's is before.
+    And are answered no later than by the stock kernel, as far as so many clients can
+    tell: the intervals have a time in common, or synq's is before.
     """
     dropped, stock = view["ingress-drop"], view["stock:1"]
-    p99 = synq.connect_interval(.99)
+    p99 = synq.connect_us(.99)
     yield at_least(f"{word}: preferred first byte within 1 s",
                    synq.first_within(1), 1.0, "%")
     yield at_most(f"{word}: preferred connect() p99, against 1.3 times the "
-                  "flood's dropped at ingress", p99.value / 1e3,
+                  "flood's dropped at ingress", p99 / 1e3,
                   1.3 * dropped.connect_us(.99) / 1e3, "ms")
-    yield at_most(f"{word}: preferred connect() p99 at least, against stock's with "
-                  "cookies at most", p99.low / 1e3,
-                  stock.connect_interval(.99).high / 1e3, "ms")
+    yield at_most(f"{word}: and against {CONNECT_TIMES:g} times stock's with cookies",
+                  p99 / 1e3, CONNECT_TIMES * stock.connect_us(.99) / 1e3, "ms")
+    yield at_most(f"{word}: preferred p99 at least, against stock's with cookies at "
+                  "most", synq.request_interval(.99).low / 1e3,
+                  stock.request_interval(.99).high / 1e3, "ms")
 
 
 def with_full_state(view, word, synq):
