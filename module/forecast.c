@@ -31,13 +31,17 @@ static void add_unseen(const struct synq_forecast *forecast, struct synq_law *la
 	law->ahead += unseen;
 }
 
-/* A minimum share does not wait for all of those before its class. */
+/* A minimum share does not wait for all of those before its class, and is of them. */
 static void share_ahead(const struct synq_forecast *forecast, struct synq_law *law)
 {
-	u8 share = forecast->class->min_share;
+	u8 share = forecast->class->min_share;	/* at most half of all */
+	u32 others;
 
-	if (forecast->listener->order == SYNQ_ORDER_STRICT && share)
-		law->ahead = min_t(u64, law->ahead, (u64)law->own * 100 / share);
+	if (forecast->listener->order != SYNQ_ORDER_STRICT || !share)
+		return;
+	others = law->ahead - min(law->ahead, law->own);
+	law->due = (u64)others * share / (100 - share);
+	law->ahead = min_t(u64, law->ahead, (u64)law->own * 100 / share);
 }
 
 /**

@@ -12,7 +12,10 @@
  *
  * And not if the connection would wait for too long: the server takes one out
  * every interval, so with N ahead of it the wait is N intervals.  The same floor
- * keeps a very slow server busy.
+ * keeps a very slow server busy.  But a class that has a minimum share may have
+ * what it is due beside those before it, and half as many more for its next turns, as it
+ * has slots, however long they make it wait: were it refused for that, it would not get
+ * its share.
  *
  * That is about a queue that stands.  One that was short a moment ago absorbs a
  * burst, which is what queues are for (Nichols and Jacobson 2012).  The client of
@@ -65,6 +68,8 @@ static bool is_late(const struct synq_law *law)
 	u64 wait_ns = law->max_wait_ns;
 
 	if (!wait_ns || !law->interval_ns)
+		return false;
+	if (law->due && law->own < law->due + law->due / 2 + FLOOR)
 		return false;
 	if (STANDING * (u64)law->low < room(law, wait_ns))
 		wait_ns = max(wait_ns, patience(law));

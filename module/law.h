@@ -18,6 +18,8 @@
  * @kept: slots that nobody else may use
  * @cap: connections of the class itself that may be queued; 0: no cap
  * @own: connections of the class itself, queued and expected
+ * @due: connections of the class itself that may be queued beside those before it, by
+ *	its minimum share; 0: it has none, or hardly anybody is there
  * @ahead: connections that will be served before, when it has completed
  * @low: least number of connections of any class queued lately
  * @max_wait_ns: longest acceptable wait in a queue that stands; 0: any
@@ -33,6 +35,7 @@ struct synq_law {
 	u32 kept;
 	u32 cap;
 	u32 own;
+	u32 due;
 	u32 ahead;
 	u32 low;
 	u64 max_wait_ns;

@@ -115,6 +115,20 @@ static bool waits(void)
 	return true;
 }
 
+/* Of who has a minimum share, in a queue of others. */
+static bool due(void)
+{
+	check(is(with(l.low = 80, l.ahead = 100, l.own = 17, l.due = 10),
+		 SYNQ_LAW_ADMIT), "its share, and some for its next turn");
+	check(is(with(l.low = 80, l.ahead = 100, l.own = 18, l.due = 10),
+		 SYNQ_LAW_LATE), "but no more");
+	check(is(with(l.low = 80, l.ahead = 100, l.own = 2), SYNQ_LAW_LATE),
+	      "without one");
+	check(is(with(l.queued = 88, l.own = 2, l.due = 10), SYNQ_LAW_FULL),
+	      "it makes no room");
+	return true;
+}
+
 /* In one that was short a moment ago. */
 static bool bursts(void)
 {
@@ -145,6 +159,7 @@ static const struct tap_case cases[] = {
 	{ "cap", cap },
 	{ "kept slots", kept },
 	{ "waits in a queue that stands", waits },
+	{ "waits for its minimum share", due },
 	{ "bursts", bursts },
 };
 
