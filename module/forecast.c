@@ -9,6 +9,7 @@
  *
  * Called in softirq or process context, under rcu_read_lock().
  */
+#include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -31,10 +32,15 @@ static void add_unseen(const struct synq_forecast *forecast, struct synq_law *la
 	law->ahead += unseen;
 }
 
-/* A minimum share does not wait for all of those before its class, and is of them. */
+static_assert(SYNQ_MIN_SHARE_MAX < 100);	/* share_ahead() divides by the rest */
+
+/*
+ * A minimum share does not wait for all of those before its class, and its part of the
+ * queue is measured by them.
+ */
 static void share_ahead(const struct synq_forecast *forecast, struct synq_law *law)
 {
-	u8 share = forecast->class->min_share;	/* at most half of all */
+	u8 share = forecast->class->min_share;
 	u32 others;
 
 	if (forecast->listener->order != SYNQ_ORDER_STRICT || !share)

@@ -5,8 +5,7 @@
 # class, whose queue stands for longer than the max-wait of the second.  That one has a
 # minimum share, and gets it all the same; without a share it gets nothing.
 #
-# Would miss its mark if: who is within its share were refused for what it has to wait,
-# or who has none were not.
+# Would miss its mark if: who is within its share were refused for what it has to wait.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 3
@@ -16,7 +15,7 @@ GOLD=60		# connections in a second
 BULK=120
 SECONDS_MAX=40
 
-# overload OPTION...: of the second class; the part of 200 accepted that is its own
+# overload OPTION...: of the second class; sets share, of 100 accepted that are its own
 overload() {
 	local bulk gold
 	apply <<-EOT

@@ -29,8 +29,8 @@
 # - Keep-alive, three requests a connection, has 16 workers: a worker of an accept
 #   loop waits out the RTT between two requests.
 # - The real servers have 4 workers of 20 ms; what their code costs lowers C.
-# - The real servers have a lower C; preferred clients offer 0.3 C or more there, and
-#   0.05 C come in two runs, for 1000 of them in half a minute or so each.
+# - The real servers have a lower C; preferred clients offer 0.3 C or more there, for
+#   1000 of them in half a minute or so.  Where they offer 0.05 C they come in two runs.
 # - The rivals that need to know C are not repeated.
 # - With preferred clients at 1.5 C the server is slower, so that no more come in a second.
 # - A minimum share, 10 %, has a file of its own, and so has the one where nobody is
