@@ -92,7 +92,7 @@ within() {
 # die REASON: the script cannot go on
 die() {
 	echo "Bail out! $*"
-	n_failed=$((n_failed + 1))
+	n_failed=$((n_failed + 1)) n_done=$((n_done + 1))
 	exit 1
 }
 

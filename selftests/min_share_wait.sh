@@ -8,7 +8,7 @@
 # Would miss its mark if: who is within its share were refused for what it has to wait.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 3
+plan 5
 
 SERVICE=25	# ms
 GOLD=60		# connections in a second
@@ -17,7 +17,7 @@ SECONDS_MAX=40
 
 # overload OPTION...: of the second class; sets share, of 100 accepted that are its own
 overload() {
-	local bulk gold
+	local bulk gold name=${*:-no minimum share}
 	apply <<-EOT
 		class add gold priority 0
 		class add bulk priority 6 default $*
@@ -41,14 +41,16 @@ overload() {
 	bulk=$(($(counter bulk accepted) - bulk))
 	gold=$(($(counter gold accepted) - gold))
 	share=$((100 * bulk / (bulk + gold)))
-	note "$*: $bulk of $((bulk + gold))"
+	note "$name: $bulk of $((bulk + gold))"
+	# shellcheck disable=SC2086
+	check "$name: both clients still come" kill -0 $clients
 	# shellcheck disable=SC2086
 	stop $clients $held
 }
 
 load_synq
 overload
-within "without a minimum share: nothing is left" "$share" 0 2
+within "no minimum share: nothing is left" "$share" 0 2
 sq flush
 overload min-share 20%
 # Where the server stands still and its queue runs empty a claim lapses.

@@ -17,7 +17,6 @@
 
 to=$V4 listen='-a 0.0.0.0' sources='10.1.0. 10.2.0. 10.3.0.'
 plan 13
-ulimit -n 4096
 
 # weighted GOLD SILVER BULK
 weighted() {

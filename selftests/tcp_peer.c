@@ -31,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -258,6 +259,15 @@ static int in_main(int argc, char **argv)
 	return 0;
 }
 
+/* A client keeps its connections until all of them are settled. */
+static void allow_files(void)
+{
+	const struct rlimit files = { .rlim_cur = 1 << 16, .rlim_max = 1 << 16 };
+
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		die("RLIMIT_NOFILE: %s", strerror(errno));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -281,6 +291,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	allow_files();
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
