@@ -211,8 +211,8 @@ static void log_connection(int fd)
 	len = sizeof(info);
 	getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len);
 	inet_ntop(AF_INET6, &peer.sin6_addr, text, sizeof(text));
-	dprintf(log_fd, "%s\t%u,%u,%u\n", text, info.tcpi_options,
-		info.tcpi_snd_wscale, info.tcpi_rcv_wscale);
+	dprintf(log_fd, "%s\t%u,%u,%u,%u\n", text, info.tcpi_options,
+		info.tcpi_snd_wscale, info.tcpi_rcv_wscale, info.tcpi_snd_mss);
 }
 
 /* Closes with nothing unread, so that the last answer is not lost to a reset. */

@@ -25,8 +25,9 @@ EXPERIMENTS = Path(__file__).resolve().parent / "experiments"
 
 
 # A flood is no more than this part of what the guest carries, SYNs a second that it
-# answers by cookies; but what any guest carries comes.
-FLOOD_PART, FLOOD_SMALL = 0.75, 1000.0
+# answers by cookies, more where only packets are counted; but what any guest carries
+# comes.
+FLOOD_PART, FLOOD_COUNTED, FLOOD_SMALL = 0.75, 0.9, 1000.0
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,8 @@ class Cell:
         end = self.ramp_s + length
         flood = self.flood
         if carries:
-            flood = min(flood, max(FLOOD_PART * carries, FLOOD_SMALL))
+            part = FLOOD_COUNTED if self.drain_s else FLOOD_PART
+            flood = min(flood, max(part * carries, FLOOD_SMALL))
         return {"ordinary_per_s": self.ordinary * capacity,
                 "preferred_per_s": rate,
                 "preferred_count": round(rate * length),

@@ -23,8 +23,8 @@
  * Output: one line per request, tab separated, in the order due within a group:
  *   group family due late connect first done status http options
  * due in us since the epoch; the next four in us since due, -1 where it never came;
- * options: what was agreed on in the handshake, as TCP_INFO has it: the bits, and the
- * window scales of what is sent and received, or "-".
+ * options: what was agreed on in the handshake, as TCP_INFO has it: the bits, the
+ * window scales of what is sent and received, and the MSS of what is sent, or "-".
  */
 #define _GNU_SOURCE
 #include <netinet/in.h>
@@ -185,6 +185,7 @@ static void note_options(struct request *r)
 	r->options = info.tcpi_options;
 	r->send_scale = info.tcpi_snd_wscale;
 	r->receive_scale = info.tcpi_rcv_wscale;
+	r->send_mss = info.tcpi_snd_mss;
 }
 
 static bool on_connected(struct group *g, struct request *r)

@@ -52,6 +52,7 @@ struct request {
 	uint32_t source;	/* index into the family's address range */
 	uint16_t http;
 	uint8_t options, send_scale, receive_scale;
+	uint16_t send_mss;
 	uint16_t answered;	/* of the requests on this connection */
 	uint8_t family;		/* index into group.end */
 	uint8_t status;

@@ -26,14 +26,14 @@ static const char *options_text(const struct request *r, char *text, size_t len)
 {
 	if (!r->connected)
 		return "-";
-	snprintf(text, len, "%u,%u,%u", r->options, r->send_scale,
-		 r->receive_scale);
+	snprintf(text, len, "%u,%u,%u,%u", r->options, r->send_scale,
+		 r->receive_scale, r->send_mss);
 	return text;
 }
 
 void print_group(FILE *out, const struct group *g)
 {
-	char options[16];
+	char options[20];
 	size_t i;
 
 	for (i = 0; i < g->n_req; i++) {

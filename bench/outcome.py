@@ -249,9 +249,14 @@ class Outcome:
 
     def disturbed(self):
         """Connections refused or withheld by synq."""
-        return sum(self.of_classes(key) for key in (
-            "excess_dropped", "queue_refused", "wait_refused", "withheld",
-            "cookie_refused"))
+        return self.of_classes("seen") - sum(self.of_classes(key) for key in (
+            "admitted", "excess_passed", "cookie_sent", "excess_cookie")) + \
+            self.of_classes("withheld") + self.of_classes("cookie_refused")
+
+    def cookies(self, *classes):
+        """SYNs that synq answered by a cookie."""
+        return sum(self.of_classes(key, classes)
+                   for key in ("cookie_sent", "excess_cookie"))
 
     def moved(self):
         """Connections that synq has moved in the queue."""
@@ -391,7 +396,9 @@ def figures_of(o):
     for g in o.groups():
         n = {"clients": o.n(g)}
         yield g, n, "served_fraction", o.served_interval(g), "1"
-        yield g, n, "goodput_per_s", o.goodput_interval(g), "1/s"
+        good = o.goodput_interval(g)
+        yield g, n, "goodput_per_s", good, "1/s"
+        yield g, n, "goodput_of_capacity", Estimate(*(x / c for x in good)), "1"
         for q in (50, 99):
             yield g, n, f"connect_p{q}_us", \
                 quantile_interval(o.times(g, "connect"), q / 100), "us"

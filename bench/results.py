@@ -126,7 +126,9 @@ def print_table(results):
         print(f"{kind}: C = {capacity:.1f} connections/s")
     if results.carries:
         print(f"the guest carries {results.carries:.0f} SYNs/s: floods of more than "
-              f"{experiment.FLOOD_PART * results.carries:.0f}/s come at that rate")
+              f"{experiment.FLOOD_PART * results.carries:.0f}/s come at that rate, "
+              f"or {experiment.FLOOD_COUNTED * results.carries:.0f}/s where only "
+              "SYN-ACKs are counted")
     again = sum(r.facts.get("again", False) for c in results.cells
                 for r in c.runs)
     if again:

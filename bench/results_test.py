@@ -403,6 +403,9 @@ class Flooding(unittest.TestCase):
                 (4000, 3000, 3000), (1000, 8000, 1000), (10, 100, 100)):
             cell = replace(FLOODED, flood=float(named))
             self.assertEqual(cell.schedule(C, True, carries)["spoofed_per_s"], rate)
+        cell = replace(FLOODED, flood=8000.0, drain_s=1.0)
+        self.assertEqual(cell.schedule(C, True, 4000)["spoofed_per_s"],
+                         4000 * experiment.FLOOD_COUNTED)
 
     def test_clients_never_leave_a_worker_idle(self):
         cell = Cell("c", workers=2, service_ms=2.5, rtt_ms=40.0)
@@ -494,8 +497,9 @@ class Experiments(unittest.TestCase):
         """A cell in which all is well with synq, but for its counters."""
         made = Made(cell, capacity=C / 10)
         end = cell.schedule(made.capacity, True)["end_s"]
-        names = ("excess_dropped", "queue_refused", "wait_refused", "promoted",
-                 "moved", "withheld", "withheld_expired", "cookie_refused")
+        names = ("seen", "admitted", "excess_passed", "excess_cookie",
+                 "cookie_sent", "promoted", "moved", "withheld",
+                 "withheld_expired", "cookie_refused")
         stats = {"stats": [{"class": c, "counters": dict.fromkeys(names, 1)}
                            for c in ("gold", "normal", "everyone")]}
         for system in cell.systems:
@@ -545,8 +549,9 @@ class FloodClaims(unittest.TestCase):
         made = Made(cell)
         end = cell.schedule(C, True)["end_s"]
         for system in cell.systems:
+            late = {"done_us": 1_020_000} if cell.lose_ack else {}
             lines = {"preferred": preferred(
-                length_s=end - cell.ramp_s, start_s=cell.ramp_s)}
+                length_s=end - cell.ramp_s, start_s=cell.ramp_s, **late)}
             if cell.ordinary:
                 lines["ordinary"] = ordinary(cell, end, served=1.0)
             made.add(system, lines)
@@ -580,6 +585,17 @@ class FloodClaims(unittest.TestCase):
         def cookies(_, run):
             run["counters"]["SyncookiesRecv"] = 1
 
+        def unlost(made, run):
+            self.rewrite(made, run, "preferred")
+
+        def hung(made, run):
+            self.rewrite(made, run, "preferred", done_us=2_100_000)
+
+        def cookie_sent(_, run):
+            run["stats"] = {"stats": [
+                {"class": name, "counters": {"cookie_sent": n, "excess_cookie": n}}
+                for name, n in (("gold", 1), ("normal", 1000))]}
+
         def far_end(_, run):
             run["options"]["preferred"] = {"7,7,7": 199, "0,0,0": 1}
 
@@ -598,6 +614,9 @@ class FloodClaims(unittest.TestCase):
                 ("backlog-128", plain, ["seen by the client"]),
                 ("backlog-128", far_end, ["seen by the server"]),
                 ("backlog-128", cookies, ["SyncookiesRecv"]),
+                ("inside-ordinary", cookie_sent, ["answered by cookies"]),
+                ("T7", unlost, ["before the SYN-ACK comes again"]),
+                ("T7", hung, ["within 1.2 s"]),
                 ("amplify-100", twice, ["SYN-ACKs per", "bytes out"]),
                 ("inside-ordinary", unserved, ["ordinary served"])):
             with self.subTest(cell=name, fault=words):

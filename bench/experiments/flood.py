@@ -7,7 +7,8 @@
 # of it, open loop, no RTT).  A flood of SYNs with the options of a Linux client comes
 # from a CPU of its own, from random sources in 10/8 and 2001:db8:f000::/36, or in
 # the ordinary clients' own prefix; its replies go to a sink.  No flood is more than
-# three quarters of what the guest carries.  Times of connect() count from the call.
+# three quarters of what the guest carries, nine tenths where only SYN-ACKs are counted.
+# Times of connect() count from the call.
 # tcp_max_syn_backlog is the backlog.
 #
 # Systems.  NAME:N has net.ipv4.tcp_syncookies=N.  "idle": no flood; "ingress-drop":
@@ -42,7 +43,9 @@
 #
 # amplify-*.  The flood in the ordinary class, and enough time for SYN-ACKs to come
 # again (synack_retries 1).  Expected: stock sends two for each SYN that has found
-# room; synq one for each, and one more for what conforms to its rate.
+# room; synq one for each, and one more for what conforms to its rate.  In
+# amplify-no-rate-* the class has none: one more for what has had full state, which is
+# a quarter of the backlog at the most.
 """The SYN flood experiment."""
 
 from dataclasses import replace
@@ -95,6 +98,12 @@ def amplify(name, flood, fast=False, **factors):
         "synack_retries": 1, "drain_s": 4.0, **factors})
 
 
+def no_rate(n):
+    """The same, where the ordinary class has no rate."""
+    return amplify(f"amplify-no-rate-{n}", n, config="flood-no-rate.synq",
+                   systems=("stock:1", "synq:1", "synq:2"))
+
+
 def policed(name, **factors):
     """Policing without order, as its authors had it.
 
@@ -123,6 +132,7 @@ CELLS = [
          fast_count=200, systems=(*CONTROLS, "stock:2", "nft-synproxy", *SYNQ)),
     *(amplify(f"amplify-{n}", n, fast=n in (100, 15000))
       for n in (100, 1000, 5000, 15000, 30000, 50000)),
+    no_rate(1000), no_rate(15000),
     policed("V1", closed=(250, 1), systems=(
         "stock", "synq-rate:0.8", "synq-rate:0.4", "synq-rate:0.067")),
     policed("V2", fast=True, closed=(0, 40), ordinary=.375 * .147, policed=.147,
@@ -165,14 +175,19 @@ def with_full_state(view, word, synq):
     for end in ("client", "server"):
         yield at_least(f"{word}: preferred options as on an idle server, seen by "
                        f"the {end}", synq.options_as(view["idle"], end), 1.0, "%")
+    yield at_most(f"{word}: preferred SYNs answered by cookies",
+                  synq.cookies("gold"), 0)
     if not view.cell.ordinary and word != "synq:0":
         yield at_most(f"{word}: SyncookiesRecv", synq.syncookies_recv(), 0)
 
 
-def no_amplifier(word, synq):
+def no_amplifier(cell, word, synq):
     """One SYN-ACK for each SYN, and retransmissions for what conforms only."""
     sent = max(1, synq.flood_sum("sent"))
-    conforming = min(sent, CLASS_RATE * synq.flood_s() + CLASS_BURST)
+    if cell.config == BASE.config:
+        conforming = min(sent, CLASS_RATE * synq.flood_s() + CLASS_BURST)
+    else:
+        conforming = min(sent, cell.backlog / 4)
     yield at_most(f"{word}: SYN-ACKs per hostile SYN, one for each and "
                   f"{SYNACK_RETRIES} more for what conforms",
                   synq.synacks_per_syn(), 1 + SYNACK_RETRIES * conforming / sent)
@@ -180,7 +195,9 @@ def no_amplifier(word, synq):
 
 
 def served_after_loss(word, synq):
-    """The lost ACK costs one retransmission."""
+    """The lost ACK costs one retransmission, no more and no less."""
+    yield at_most(f"{word}: preferred served before the SYN-ACK comes again",
+                  synq.first_within(.9), 0.0, "%")
     yield at_least(f"{word}: preferred served within 1.2 s though the ACK was lost",
                    synq.first_within(1.2), 1.0, "%")
 
@@ -191,6 +208,8 @@ def policing(view):
     least = min(b / max(a, 1e-9) for a, b in zip(outcomes, outcomes[1:]))
     yield at_least("preferred goodput, against that with the others policed less",
                    least, 1.0)
+    yield at_least("and policed most, against policed least",
+                   outcomes[-1] / max(outcomes[0], 1e-9), 2.0)
 
 
 def bursts(view):
@@ -224,7 +243,7 @@ def claims(view):
         if cell.lose_ack:
             yield from served_after_loss(word, synq)
         elif cell.drain_s:
-            yield from no_amplifier(word, synq)
+            yield from no_amplifier(cell, word, synq)
         else:
             yield from quickly(view, word, synq)
             yield from with_full_state(view, word, synq)
@@ -242,4 +261,6 @@ FIGURES = [
     ("served_fraction", "preferred", "preferred served"),
     ("connect_p99_us", "preferred", "preferred connect() p99"),
     ("synacks_per_syn", "hostile", "SYN-ACKs per hostile SYN"),
+    ("goodput_of_capacity", "preferred", "preferred goodput, of C"),
+    ("realised_fraction", "ordinary", "realised of the rate"),
 ]
