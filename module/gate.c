@@ -135,7 +135,9 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 	if (synq_gate_is_mp_join(skb))
 		return true;
 	if (synq_conf_observes(conf, listener, class)) {
-		synq_count(port, class->slot, SYNQ_COUNT_WOULD_WITHHOLD);
+		/* Of those that the kernel turns away now it will be counted when it does not. */
+		if (!sk_acceptq_is_full(sk))
+			synq_count(port, class->slot, SYNQ_COUNT_WOULD_WITHHOLD);
 		return true;
 	}
 	if (READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow)) {

@@ -9,7 +9,7 @@
 # another than that of the refusals.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 27
+plan 29
 
 BACKLOG=32 CLIENTS=60
 
@@ -139,13 +139,27 @@ verdicts "max-wait none cap 10% enforce off"
 is "not enforced: all but three would be" "$found" "30 30 27"
 
 # --- the wait ---
-sq flush
-conf "max-wait 50ms enforce off" ""
-fill managed
-check "wait: the queue fills all the same" \
-	wait_for 10 full_to $((BACKLOG + 1))
-is "wait: nobody is refused" "$(refused)" 0
-touch "$TMP/go"
+# A queue that has room for all of them, before a server that takes 20 in a second.
+# waiting BULK
+waiting() {
+	sq flush
+	conf "$1" ""
+	server "$TMP/server" -b 500 -t 50 $PORT
+	held=$LAST
+	manage
+	client "$TMP/trace" -n 120 -r 60 -s 10.3.0.1 -S 200 -w 60000 $V4 $PORT
+	filler=$LAST
+	must_come 30 counter_from bulk first_tries 120
+	found="$(counter bulk wait_refused) $(counter bulk would_refuse)"
+	note "$1: wait_refused and would_refuse: $found"
+}
+waiting "max-wait 50ms"
+within "enforced: refused for the wait" "${found% *}" 20 1000
+is "enforced: nothing would be" "${found#* }" 0
+stop "$held" "$filler"
+waiting "max-wait 50ms enforce off"
+within "not enforced: would be" "${found#* }" 20 120
+is "not enforced: nobody is refused" "$(refused)" 0
 check "all are served in the end" \
-	wait_for 60 has "$TMP/server" ^accept $CLIENTS
+	wait_for 60 has "$TMP/server" ^accept 120
 stop "$held" "$filler"
