@@ -215,6 +215,33 @@ static bool stalled_from_the_start(void)
 	return true;
 }
 
+/*
+ * One that stops, and goes on at its old rate, or another: what came meanwhile waits in a
+ * full queue.  Right again after 20 service times, but not before 2 s.
+ */
+static bool restarted(void)
+{
+	static const u32 change[][2] = {
+		{ 100, 100 }, { 100, 30 }, { 100, 300 }, { 4, 10 }, { 5000, 20000 },
+	};
+	unsigned int i, n, good = 0, all = 0;
+
+	for (i = 0; i < ARRAY_SIZE(change); i++) {
+		for (n = 0; n < 20; n++, all++) {
+			struct trace t = begin(change[i][0], 1);
+
+			run(&t, change[i][0], 4, 50, some_time(change[i][0]));
+			t.server.next = t.now + 10 * SECOND;
+			run(&t, change[i][0], 1, 50, 10 * SECOND - 1);
+			set_rate(&t, change[i][1], 1);
+			run(&t, change[i][1], 4, 50, some_time(change[i][1]));
+			good += near(&t, change[i][1], 20);
+		}
+	}
+	check(10 * good >= 9 * all, "%u of %u", good, all);
+	return true;
+}
+
 /* Right again after 20 service times, but not before 2 s. */
 static bool capacity_changes(void)
 {
@@ -383,6 +410,7 @@ static const struct tap_case cases[] = {
 	{ "a pause is no capacity", pauses },
 	{ "stalled", stalled },
 	{ "stalled from the start", stalled_from_the_start },
+	{ "restarted", restarted },
 	{ "capacity changes", capacity_changes },
 	{ "fast again", fast_again },
 	{ "the pace", pace },

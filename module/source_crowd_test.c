@@ -145,7 +145,10 @@ static bool one_set(void)
 	return true;
 }
 
-/* Twenty hammer, eight of them with a place; and one that is a stray like them. */
+/*
+ * Twenty hammer one set, eight of them with a place: the others have what the class's
+ * bucket leaves them, and who has a place in another set is not refused once.
+ */
 static bool strays_hammer(void)
 {
 	u64 start = 1000 * SECOND, end = start + 100 * SECOND, now;

@@ -76,14 +76,15 @@ flood_conf_anew() {
 
 RATE=20 BURST=10
 
-# police [OPTION...]: the class bulk of forged sources, and of 10.3.0.0/16, has a
-# rate
+# police [OPTION...]: the class bulk of forged sources, and of 10.3/16 and fd00:3::/32,
+# has a rate
 police() {
 	sq flush
 	apply <<-EOT
 		class add bulk priority 6 rate $RATE/second burst $BURST max-wait none $@
 		match add source 10.3.0.0/16 class bulk
 		match add source 10.200.0.0/16 class bulk
+		match add source fd00:3::/32 class bulk
 		match add source fd00:f::/32 class bulk
 		listener add port $PORT
 	EOT

@@ -13,7 +13,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
 ip -n "$SRV" xfrm policy list >/dev/null 2>&1 || skip_all "no IPsec in this kernel"
-ESP_TESTS=$((KIND_TESTS + COOKIE_TESTS + 4))
+ESP_TESTS=$((KIND_TESTS + COOKIE_TESTS + 6))
 plan $((2 * (2 + 3 * 3) + 4 * ESP_TESTS + 2))
 
 KEY=0x000102030405060708090a0b0c0d0e0f
@@ -182,6 +182,23 @@ resets() {
 	unload_synq
 }
 
+# rated NAME: ten times the rate of a class; two tests.  Who has reached the listener is
+# reset by the client's host, which knows nothing of it.
+rated() {
+	local before reached
+	load_synq
+	police
+	hold
+	find_socket
+	before=$(mib TcpExt.EmbryonicRsts)
+	ten_times -s "${sources##* }1" "$to"
+	reached=$(($(mib TcpExt.EmbryonicRsts) - before))
+	within "$1, ten times the rate: reach the listener" $reached 1 $most
+	is "$1: as many as were admitted" $reached "$(counter bulk admitted)"
+	stop "$held"
+	unload_synq
+}
+
 # fragments NAME: SYNs so long that the ESP around them is sent in two; two tests
 fragments() {
 	local before whole
@@ -214,6 +231,7 @@ esp() {
 	kind "$name"
 	kernel_cookies "$name"
 	cookies "$name"
+	rated "$name"
 	resets "$name"
 	[ "$1$2" != transport4 ] || fragments "$name"
 	is "$name: nothing has come in the clear" "$(in_the_clear)" 0

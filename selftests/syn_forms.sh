@@ -14,7 +14,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/flood_lib.sh"
 FORMS=13
-plan $((2 * FORMS + 8 + 2 * 13 + 3 * 6 + 6 + 5))
+plan $((2 * FORMS + 8 + 2 * 13 + 3 * 6 + 2 * 7 + 5 - 1))
 
 seen() {
 	counter "$class" seen
@@ -85,22 +85,11 @@ left_are() {
 	[ "$(srv ss -Htn state time-wait 'sport = :8081' | wc -l)" -ge "$1" ]
 }
 
-three_classes | apply
-server "$TMP/closing" -r 0 8081
-sq listener add port 8081
-"$PEER" client -N "$CLI" -q -s 10.4.0.2 -P 5555 -w 3000 $V4 8081 >"$TMP/c1"
-must_come 30 left_are 1
-before=$(counter default seen 8081)
-"$PEER" client -N "$CLI" -q -s 10.4.0.2 -P 5555 -w 3000 $V4 8081 >"$TMP/c2"
-is "into TIME_WAIT: connects" "$(field "$TMP/c2" connected)" 1
-is "into TIME_WAIT: judged, once" \
-	$(($(counter default seen 8081) - before)) 1
-
 # again MS: TUPLES connections, from the same ports each time
 TUPLES=100
 again() {
-	"$PEER" client -N "$CLI" -q -n $TUPLES -c $TUPLES -s 10.3.0.1 -P 6000 \
-		-w "$1" $V4 8081 >"$TMP/again"
+	"$PEER" client -N "$CLI" -q -n $TUPLES -c $TUPLES -s "$from" -P 6000 \
+		-w "$1" "$to" 8081 >"$TMP/again"
 }
 
 # The clients do not try twice in that time.
@@ -118,14 +107,36 @@ again_limited() {
 		"$(field "$TMP/again" connected)" 1 $most
 }
 
-again 20000
-is "all connect, and are left in TIME_WAIT" \
-	"$(field "$TMP/again" connected)" $TUPLES
-again_limited "more than the rate"
-again_limited "more than the rate, cookies" excess cookie
-within "no cookie: the connection in TIME_WAIT would not know it" \
-	"$(counter bulk excess_cookie 8081)" 0 0
-check "dropped, and counted" counter_from bulk excess_unanswered 10 8081
+# time_wait NAME: connections $from $to; six tests
+time_wait() {
+	local before
+	sq flush
+	three_classes | apply
+	sq listener add port 8081
+	"$PEER" client -N "$CLI" -q -s "$stranger" -P 5555 -w 3000 "$to" 8081 \
+		>"$TMP/c1"
+	must_come 30 left_are 1
+	before=$(counter default seen 8081)
+	"$PEER" client -N "$CLI" -q -s "$stranger" -P 5555 -w 3000 "$to" 8081 \
+		>"$TMP/c2"
+	is "$1, into TIME_WAIT: connects" "$(field "$TMP/c2" connected)" 1
+	is "$1, into TIME_WAIT: judged, once" \
+		$(($(counter default seen 8081) - before)) 1
+	again 20000
+	is "$1: all connect, and are left in TIME_WAIT" \
+		"$(field "$TMP/again" connected)" $TUPLES
+	again_limited "$1, more than the rate"
+	again_limited "$1, more than the rate, cookies" excess cookie
+	within "$1, no cookie: the connection in TIME_WAIT would not know it" \
+		"$(counter bulk excess_cookie 8081)" 0 0
+	check "$1: dropped, and counted" counter_from bulk excess_unanswered 10 8081
+}
+
+server "$TMP/closing" -a :: -r 0 8081
+from=10.3.0.1 stranger=10.4.0.2 to=$V4
+time_wait IPv4
+from=fd00:3::1 stranger=fd00:4::2 to=$V6
+time_wait IPv6
 
 # --- all forms ---
 three_classes | apply
