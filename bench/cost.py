@@ -21,6 +21,7 @@ Claim = namedtuple("Claim", "text value limit")
 
 LIVE = 65536                # sources that are limited just now
 MANY = 100_000              # prefixes
+GROWTH_KB = 4096            # much less than the least that a million sources could take
 
 NULL = Way("null-hook", "drop", 0, 0, 0)
 METER = Way("nft-meter", "source-rate", LIVE, 0, 0)
@@ -43,13 +44,23 @@ def read(lines, kind):
             if w.system != "ingress"}
 
 
+def growth(lines, kind):
+    """By how much the kernel's own memory grows, in kB, by number of sources."""
+    found = {}
+    for line in lines:
+        words = line.split()
+        if words[:1] == [kind]:
+            found[int(words[1])] = int(words[2])
+    return found
+
+
 def spread(values):
     """How much the highest exceeds the lowest; none: not known."""
     values = list(values)
     return max(values) / min(values) - 1 if len(values) > 1 else None
 
 
-def claims(cost):
+def claims(cost, grown):
     """What ought to hold; a value of None could not be measured."""
     def ratio(a, b, less=0.0):
         if a not in cost or b not in cost:
@@ -69,6 +80,8 @@ def claims(cost):
     yield Claim("by number of sources",
                 spread(cost[w] for w in cost
                        if w.refusal == "source-rate-host"), 0.10)
+    yield Claim("kB of memory, whatever the number of sources",
+                max(grown.values(), default=None), GROWTH_KB)
 
 
 def holds(claim):
@@ -99,10 +112,10 @@ def show(cost):
     print_cells(cells, 2)
 
 
-def judge(cost):
+def judge(cost, grown):
     """Says of each claim whether it holds, and returns whether all do."""
     good = True
-    for claim in claims(cost):
+    for claim in claims(cost, grown):
         good = holds(claim) and good
         value = "not measured" if claim.value is None else f"{claim.value:.3f}"
         print(f"{'holds' if holds(claim) else 'FAILS':6} {claim.text}: {value} "
@@ -124,7 +137,7 @@ def main():
             print(f"IPv{family}: instructions per refused SYN, less those of a "
                   "drop at netdev ingress")
             show(cost)
-            good = judge(cost) and good
+            good = judge(cost, growth(lines, f"memory{family}")) and good
     sys.exit(not good)
 
 

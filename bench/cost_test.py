@@ -26,6 +26,8 @@ GOOD = {
     cost.Way("synq", "source-rate-host", 1048576, cost.MANY, 0): 1150,
 }
 
+FLAT = {1024: 12, 1048576: -8}      # kB
+
 
 def raw(figures, kind="cost4"):
     """What the guest prints; a packet with data takes longer to send."""
@@ -44,7 +46,7 @@ def failing(**changes):
     """Texts of the claims that fail when one figure is another."""
     figures = dict(GOOD)
     figures.update({getattr(cost, name): x for name, x in changes.items()})
-    return [c.text for c in cost.claims(cost.read(raw(figures), "cost4"))
+    return [c.text for c in cost.claims(cost.read(raw(figures), "cost4"), FLAT)
             if not cost.holds(c)]
 
 
@@ -75,12 +77,22 @@ class Cost(unittest.TestCase):
         self.assertEqual(failing(CLASS=950), ["class-rate: by payload"])
         figures = dict(GOOD)
         figures[cost.Way("synq", "source-rate-host", 65536, cost.MANY, 0)] = 1300
-        self.assertFalse(all(map(cost.holds, cost.claims(figures))))
+        self.assertFalse(all(map(cost.holds, cost.claims(figures, FLAT))))
+
+    def test_memory(self):
+        lines = [*raw(GOOD), "memory4 1024 12\n", "memory6 1024 9\n",
+                 "memory4 1048576 65536\n"]
+        grown = cost.growth(lines, "memory4")
+        self.assertEqual(grown, {1024: 12, 1048576: 65536})
+        for found in grown, {}:
+            self.assertEqual(
+                [c.text for c in cost.claims(GOOD, found) if not cost.holds(c)],
+                ["kB of memory, whatever the number of sources"])
 
     def test_what_is_missing_does_not_hold(self):
         for way in cost.NULL, cost.METER, cost.HASHLIMIT, cost.SYNQ, cost.CLASS:
             figures = {w: x for w, x in GOOD.items() if w != way}
-            self.assertFalse(all(map(cost.holds, cost.claims(figures))), way)
+            self.assertFalse(all(map(cost.holds, cost.claims(figures, FLAT))), way)
 
     def test_rows(self):
         row = next(r for r in cost.rows("6.1", 4, GOOD) if r["system"] == "synq")

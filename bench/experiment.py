@@ -78,6 +78,7 @@ class Cell:
     longest_s: float = 60.0
     ramp_s: float = 2.0         # ordinary clients come this much before
     settle_s: float = 0.5       # and this much later goodput counts
+    max_wait_s: float = 0.3     # of the ordinary class, where capacity changes
     steps: tuple = ()           # parts of C that the capacity is changed to,
     step_s: float = 6.0         # each for so long
     late_ms: float = 10.0       # the generator's p99 beyond which all is void

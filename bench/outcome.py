@@ -52,7 +52,7 @@ class Run:
         self.seconds = self.end - good_from
         self.good = {}
         self.overtaken = {}     # by group
-        self.waits = []         # (when, how long in the accept queue), s
+        self.waits = {}         # (when, how long in the accept queue), s, by group
         self.tries = Tries(cell.deadline_s, facts.get("syn_linear_timeouts", 0))
         self.problems = []
         self.group = {}
@@ -88,7 +88,8 @@ class Run:
                 if i < self.n_bins:
                     bins[i] += 1
             if cell.steps:
-                self.waits.append((at, (r.first - r.connect) / 1e6))
+                self.waits.setdefault(group, []).append(
+                    (at, (r.first - r.connect) / 1e6))
         self.good[group] = counts
         # A generator that is late with what is due is with what it sees, too.
         self.overtaken[group] = overtaken(
@@ -165,19 +166,34 @@ class Run:
                 yield before, part, self.adapted_after(at, until, part)
             before = part
 
+    def longest_wait_s(self, part):
+        """What ordinary clients may wait for where the server has that part of C.
+
+        Their class's max-wait is of those who are queued before them; preferred ones come
+        meanwhile, and the answer takes a round trip.  A tenth for chance.
+        """
+        cell = self.cell
+        waited = cell.max_wait_s / max(1 - cell.preferred / part, .1)
+        return 1.1 * waited + cell.rtt_ms / 1e3 + 2 * cell.service_ms / part / 1e3
+
     def adapted_after(self, at, until, part):
-        """Until goodput is what the server can do and waits are steady."""
+        """Until goodput is what the server can do and waits are in bounds."""
         n = int((until - at) / STEP_BIN_S)
-        bins = [[] for _ in range(n)]
-        for when, wait in self.waits:
-            i = int((when - at) / STEP_BIN_S) if when >= at else n
-            if i < n:
-                bins[i].append(wait)
+        served, waits = [0] * n, [[] for _ in range(n)]
+        for group, found in self.waits.items():
+            for when, wait in found:
+                i = int((when - at) / STEP_BIN_S) if when >= at else n
+                if i >= n:
+                    continue
+                served[i] += 1
+                if group == "ordinary":
+                    waits[i].append(wait)
         load = self.cell.ordinary + self.cell.preferred
         want = .9 * min(part, load) * self.capacity * STEP_BIN_S
-        late = [w for b in bins[n // 2:] for w in b]
-        longest = 1.5 * quantile(late, .5) + .02
-        good = [len(b) >= want and quantile(b, .5) <= longest for b in bins]
+        longest = self.longest_wait_s(part)
+        good = [served[i] >= want and
+                (not waits[i] or quantile(waits[i], .5) <= longest)
+                for i in range(n)]
         for i in range(n - STEADY_BINS + 1):
             if all(good[i:i + STEADY_BINS]):
                 return i * STEP_BIN_S

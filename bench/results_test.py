@@ -304,12 +304,12 @@ class Changing(unittest.TestCase):
 
     CELL = Cell("c", preferred=0.0, steps=(.5, 1), step_s=6.0, service_ms=10.0)
 
-    def adapt(self, per_s):
+    def adapt(self, per_s, done_us=20_000):
         """Seconds, with per_s(t) completions a second at time t."""
         made = Made(self.CELL)
         lines, t = [], 0.0
         while t < 14:
-            lines.append(line("ordinary", int(t * 1e6) - 20_000))
+            lines.append(line("ordinary", int(t * 1e6) - done_us, done_us))
             t += 1 / per_s(t)
         made.add("synq", {"ordinary": lines}, changes=[[2.0, .5], [8.0, 1]])
         run = outcome.Run(self.CELL, made.runs[0], made.directory)
@@ -328,6 +328,20 @@ class Changing(unittest.TestCase):
 
     def test_never(self):
         self.assertEqual(self.adapt(lambda t: 51), [0, figures.INFINITE])
+
+    def test_a_wait_that_is_steady_and_too_long(self):
+        def per_s(t):
+            return 51 if 2 <= t < 8 else 101
+        self.assertEqual(self.adapt(per_s, done_us=350_000), [0, 0])
+        self.assertEqual(self.adapt(per_s, done_us=500_000), [figures.INFINITE] * 2)
+
+    def test_the_preferred_may_make_others_wait(self):
+        cell = replace(self.CELL, preferred=.25)
+        made = Made(cell)
+        made.add("synq", {}, changes=[])
+        run = outcome.Run(cell, made.runs[0], made.directory)
+        self.assertAlmostEqual(run.longest_wait_s(.5), 1.1 * .6 + .04 + .04)
+        self.assertAlmostEqual(run.longest_wait_s(1), 1.1 * .4 + .04 + .02)
 
 
 FLOODED = Cell("f", systems=("idle", "ingress-drop", "stock:1", "synq:1"),

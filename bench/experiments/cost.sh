@@ -24,7 +24,8 @@
 #
 # Expected shape.  synq's X is at most that of nft's meter and of hashlimit; above
 # the empty hook it costs at most half of what the meter does; flat within 10 % from a
-# thousand to a million sources, and within 5 % from 0 to 1400 bytes of data.
+# thousand to a million sources, and within 5 % from 0 to 1400 bytes of data.  No memory
+# is taken when they come.
 #
 # Writes out/bench/cost.jsonl, and the table to out/bench/cost.table.  FAST=1: fewer
 # SYNs, and at most 65,536 sources.

@@ -132,9 +132,13 @@ def claims(view):
         yield at_least("useful goodput, of C", synq.goodput()
                        / view.capacity, .95, "%")
     if cell.spoofed:
-        possible = min(1, cell.ordinary + cell.preferred) * view.capacity
-        yield at_least("goodput under the flood, of what could be served",
-                       synq.goodput() / possible, .95, "%")
+        if overload:
+            left = view.capacity - synq.goodput("preferred")
+            yield at_least("ordinary goodput under the flood, of what the preferred "
+                           "leave", synq.goodput("ordinary") / left, .95, "%")
+        else:
+            yield at_least("ordinary served under the flood",
+                           synq.served("ordinary"), .95, "%")
     if cell.preferred > 1:
         yield at_most("preferred clients overtaken by their like",
                       synq.overtaken("preferred"), .001, "%")
