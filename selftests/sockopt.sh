@@ -12,7 +12,13 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 EXAMPLE=$DIR/synq_order
 need "$EXAMPLE"
-plan 35
+plan 37
+# Where nobody may run it.
+unprivileged=''
+chmod 755 "$TMP"
+mkdir -m 755 "$TMP/bin"
+cp "$EXAMPLE" "$TMP/bin/" || die "no example"
+EXAMPLE=$TMP/bin/${EXAMPLE##*/}
 
 # option CASE: what setting and getting gave
 option() {
@@ -51,9 +57,9 @@ in_server() {
 	background "$1" "$PEER" in "$SRV" "${@:2}"
 }
 
-# example ORDER [PORT]: the example in $SRV
+# example ORDER [PORT]: the example in $SRV; by nobody, if $unprivileged says so
 example() {
-	in_server "$TMP/example" "$EXAMPLE" "${2:-$PORT}" "$1"
+	in_server "$TMP/example" ${unprivileged:+-u} "$EXAMPLE" "${2:-$PORT}" "$1"
 	serving=$LAST
 	must_come 10 is_listening "${2:-$PORT}"
 	# It says what it has got before it accepts.
@@ -155,6 +161,12 @@ sq listener del port $PORT
 sq listener add port $PORT app-order on
 manage
 is "is forgotten with the listener" "$(round)" gggbbb
+stop "$serving"
+unprivileged=yes
+example fifo
+is "of an owner without privileges" "$(tail -n 1 "$TMP/example")" "order fifo"
+is "of an owner without privileges: order of arrival" "$(round)" bbbggg
+unprivileged=''
 stop "$serving"
 example strict
 manage

@@ -8,8 +8,9 @@
  *   tcp_peer segment	bare segments from forged sources	(tcp_segment.c)
  *   tcp_peer bpf	BPF programs and maps for a listener	(tcp_bpf.c)
  *   tcp_peer option	the socket option of synq	(tcp_option.c)
- *   tcp_peer in NAME COMMAND...	COMMAND in a network namespace; static, it
- *			starts in a fraction of the time that nsenter takes
+ *   tcp_peer in NAME [-u] COMMAND...	COMMAND in a network namespace, with -u
+ *			by nobody; static, it starts in a fraction of the time
+ *			that nsenter takes
  *   tcp_peer in NAME -w FILE TEXT [...]	writes to files (of /proc/sys) there
  *   tcp_peer plain	no checksums left to a device	(tcp_answer.c)
  *   tcp_peer lists	a device that receives in lists	(tcp_answer.c)
@@ -24,6 +25,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -244,12 +246,19 @@ void write_text(const char *file, const char *text)
 	close(fd);
 }
 
+#define NOBODY	65534	/* has no privilege */
+
 static int in_main(int argc, char **argv)
 {
 	if (argc < 3)
-		die("usage: tcp_peer in NAME COMMAND...");
+		die("usage: tcp_peer in NAME [-u] COMMAND...");
 	enter_netns(argv[1]);
 	argv += 2;
+	if (!strcmp(*argv, "-u") && argv[1]) {
+		if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
+			die("setuid: %s", strerror(errno));
+		argv++;
+	}
 	if (strcmp(*argv, "-w")) {
 		execvp(*argv, argv);
 		die("%s: %s", *argv, strerror(errno));
