@@ -640,6 +640,47 @@ class FloodClaims(unittest.TestCase):
                     self.assertIn(w, f)
 
 
+class PolicedClaims(unittest.TestCase):
+    """V1 and V2 of experiments/flood.py, on made-up outcomes."""
+
+    FLOOD = experiment.load("flood")
+
+    @staticmethod
+    def failing(claims, *outcomes):
+        """What fails; outcomes: preferred and whole goodput, and part of the rate."""
+        view = {i: SimpleNamespace(
+            goodput=lambda group=None, o=o: o[0] if group else o[1],
+            realised=lambda o=o: o[2]) for i, o in enumerate(outcomes)}
+        return [c.what for c in claims(view) if not c.holds]
+
+    def test_policing(self):
+        def failing(*preferred):
+            return self.failing(self.FLOOD.policing, *((p, 9, 0) for p in preferred))
+
+        self.assertEqual(failing(1, 2, 4), [])
+        self.assertEqual(failing(1, 1, 1), ["and policed most, against policed least"])
+        self.assertEqual(failing(1, 4, 3), ["preferred goodput, against that with the "
+                                            "others policed less"])
+
+    def test_bursts(self):
+        def failing(*outcomes):
+            return self.failing(self.FLOOD.bursts, *outcomes)
+
+        least, most = (50, 80, .75), (30, 70, .95)
+        self.assertEqual(failing(least, (40, 75, .85), most), [])
+        for outcomes, word in (
+                (((50, 80, .85), most), "burst 0.1 s"),
+                ((least, (30, 70, .9)), "burst 1 s"),
+                ((least, (55, 75, .8), most), "with the burst before"),
+                ((least, (40, 70, .95)), "preferred goodput's fall"),
+                ((least, (10, 70, .95)), "and no more"),
+                ((least, (30, 90, .95)), "total goodput")):
+            with self.subTest(word):
+                found = failing(*outcomes)
+                self.assertEqual(len(found), 1, found)
+                self.assertIn(word, found[0])
+
+
 def built(name, directory):
     """A program of this directory."""
     here = Path(__file__).resolve().parent
