@@ -44,8 +44,9 @@
 # amplify-*.  The flood in the ordinary class, and enough time for SYN-ACKs to come
 # again (synack_retries 1).  Expected: stock sends two for each SYN that has found
 # room; synq one for each, and one more for what conforms to its rate.  In
-# amplify-no-rate-* the class has none: one more for what has had full state, which is
-# a quarter of the backlog at the most.
+# amplify-no-rate-* the class has none: one more for what has had full state, until the
+# flood has lasted for a second, which is three quarters of the backlog at the most; who
+# must never amplify has a rate.
 """The SYN flood experiment."""
 
 from dataclasses import replace
@@ -59,6 +60,8 @@ SYNQ = ("synq:0", "synq:1", "synq:2")
 CONTROLS = ("idle", "ingress-drop", "stock:0", "stock:1")
 # What flood.synq says.
 CLASS_RATE, CLASS_BURST, SYNACK_RETRIES = 5, 8, 1
+# What one of two classes may have of the SYN queue while the other has nothing in it.
+NO_RATE_PART = 3 / 4
 
 BASE = Cell("backlog-1024", systems=(*CONTROLS, "stock:2", *RIVALS, *SYNQ),
             fast=True, config="flood.synq", workers=2, service_ms=5.0,
@@ -184,14 +187,15 @@ def with_full_state(view, word, synq):
 def no_amplifier(cell, word, synq):
     """One SYN-ACK for each SYN, and retransmissions for what conforms only."""
     sent = max(1, synq.flood_sum("sent"))
-    if cell.config == BASE.config:
+    if cell.config == "flood.synq":
         conforming = min(sent, CLASS_RATE * synq.flood_s() + CLASS_BURST)
     else:
-        conforming = min(sent, cell.backlog / 4)
+        conforming = min(sent, NO_RATE_PART * cell.backlog)
     yield at_most(f"{word}: SYN-ACKs per hostile SYN, one for each and "
                   f"{SYNACK_RETRIES} more for what conforms",
                   synq.synacks_per_syn(), 1 + SYNACK_RETRIES * conforming / sent)
-    yield at_most(f"{word}: bytes out / in", synq.bytes_out_in(), 1.1)
+    if cell.config == "flood.synq":
+        yield at_most(f"{word}: bytes out / in", synq.bytes_out_in(), 1.1)
 
 
 def served_after_loss(word, synq):
