@@ -135,7 +135,7 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 	if (synq_gate_is_mp_join(skb))
 		return true;
 	if (synq_conf_observes(conf, listener, class)) {
-		/* Of those that the kernel turns away now it will be counted when it does not. */
+		/* Who finds it full is turned away by the kernel, and counted when let in. */
 		if (!sk_acceptq_is_full(sk))
 			synq_count(port, class->slot, SYNQ_COUNT_WOULD_WITHHOLD);
 		return true;

@@ -13,7 +13,7 @@
 EXAMPLE=$DIR/synq_order
 need "$EXAMPLE"
 plan 37
-# Where nobody may run it.
+# Where the user nobody may run it.
 unprivileged=''
 chmod 755 "$TMP"
 mkdir -m 755 "$TMP/bin"

@@ -14,7 +14,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/flood_lib.sh"
 FORMS=13
-plan $((2 * FORMS + 8 + 2 * 13 + 3 * 6 + 2 * 7 + 5 - 1))
+plan $((2 * FORMS + 8 + 2 * 13 + 3 * 6 + 2 * 7 + 4))
 
 seen() {
 	counter "$class" seen
@@ -80,9 +80,9 @@ server "$TMP/server" -a :: -m none $PORT
 next=2000
 
 # --- TIME_WAIT ---
-# left_are N: connections in TIME_WAIT, at least
+# left_are N ADDRESS: connections in TIME_WAIT of that client, at least
 left_are() {
-	[ "$(srv ss -Htn state time-wait 'sport = :8081' | wc -l)" -ge "$1" ]
+	[ "$(srv ss -Htn state time-wait 'sport = :8081' | grep -cF "$2")" -ge "$1" ]
 }
 
 # again MS: TUPLES connections, from the same ports each time
@@ -97,7 +97,7 @@ again() {
 again_limited() {
 	local name=$1 begun
 	shift
-	must_come 30 left_are $TUPLES
+	must_come 30 left_are $TUPLES "$from"
 	police "$@"
 	sq listener add port 8081
 	begun=$(ms)
@@ -107,7 +107,7 @@ again_limited() {
 		"$(field "$TMP/again" connected)" 1 $most
 }
 
-# time_wait NAME: connections $from $to; six tests
+# time_wait NAME: connections from $from and $stranger to $to; seven tests
 time_wait() {
 	local before
 	sq flush
@@ -115,7 +115,7 @@ time_wait() {
 	sq listener add port 8081
 	"$PEER" client -N "$CLI" -q -s "$stranger" -P 5555 -w 3000 "$to" 8081 \
 		>"$TMP/c1"
-	must_come 30 left_are 1
+	must_come 30 left_are 1 "$stranger"
 	before=$(counter default seen 8081)
 	"$PEER" client -N "$CLI" -q -s "$stranger" -P 5555 -w 3000 "$to" 8081 \
 		>"$TMP/c2"
@@ -132,7 +132,8 @@ time_wait() {
 	check "$1: dropped, and counted" counter_from bulk excess_unanswered 10 8081
 }
 
-server "$TMP/closing" -a :: -r 0 8081
+server "$TMP/closing" -r 0 8081
+server "$TMP/closing6" -a :: -V -r 0 8081
 from=10.3.0.1 stranger=10.4.0.2 to=$V4
 time_wait IPv4
 from=fd00:3::1 stranger=fd00:4::2 to=$V6
