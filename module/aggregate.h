@@ -47,17 +47,19 @@ bool synq_aggregate_is_v4(const struct synq_source *source);
  * a bucket in common.  No word for the length: there are one or two, by the family.
  */
 static __always_inline u64
-synq_aggregate_siphash(const struct synq_aggregates *aggregates,
-		       const u64 *word, unsigned int n)
+synq_aggregate_siphash(const struct synq_aggregates *aggregates, bool is_v6,
+		       u64 first, u64 second)
 {
 	const u64 *start = aggregates->start;
 	u64 v0 = start[0], v1 = start[1], v2 = start[2], v3 = start[3];
-	unsigned int i;
 
-	for (i = 0; i < n; i++) {
-		v3 ^= word[i];
+	v3 ^= first;
+	SIPHASH_PERMUTATION(v0, v1, v2, v3);
+	v0 ^= first;
+	if (is_v6) {
+		v3 ^= second;
 		SIPHASH_PERMUTATION(v0, v1, v2, v3);
-		v0 ^= word[i];
+		v0 ^= second;
 	}
 	v2 ^= 0xff;
 	SIPHASH_PERMUTATION(v0, v1, v2, v3);
@@ -77,9 +79,9 @@ synq_aggregate_siphash(const struct synq_aggregates *aggregates,
 static __always_inline u64
 synq_aggregate_hash4(const struct synq_aggregates *aggregates, __be32 addr)
 {
-	const u64 word = (__force u32)(addr & aggregates->mask4);
-
-	return synq_aggregate_siphash(aggregates, &word, 1);
+	return synq_aggregate_siphash(aggregates, false,
+				      (__force u32)(addr & aggregates->mask4),
+				      0);
 }
 
 /**
@@ -94,12 +96,13 @@ static __always_inline u64
 synq_aggregate_hash6(const struct synq_aggregates *aggregates,
 		     const void *addr)
 {
-	u64 word[2];
+	u64 first, second;
 
-	memcpy(word, addr, sizeof(word));
-	word[0] &= aggregates->mask6[0];
-	word[1] &= aggregates->mask6[1];
-	return synq_aggregate_siphash(aggregates, word, ARRAY_SIZE(word));
+	memcpy(&first, addr, sizeof(first));
+	memcpy(&second, addr + sizeof(first), sizeof(second));
+	return synq_aggregate_siphash(aggregates, true,
+				      first & aggregates->mask6[0],
+				      second & aggregates->mask6[1]);
 }
 
 /**

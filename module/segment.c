@@ -196,28 +196,6 @@ u64 synq_segment_hash(const struct synq_net *sn,
 }
 
 /**
- * synq_segment_addresses6() - of IPv6, what stands for both addresses
- * @sn: network namespace, whose key nobody outside knows
- * @saddr: 16 bytes, network order
- * @daddr: likewise
- *
- * Not inline: what is on the stack costs something.
- *
- * Context: any
- * Return: for synq_segment_fingerprint_of()
- */
-u64 synq_segment_addresses6(const struct synq_net *sn, const void *saddr,
-			    const void *daddr)
-{
-	const u64 *key = sn->key.key;
-	u64 from[2], to[2];
-
-	memcpy(from, saddr, sizeof(from));
-	memcpy(to, daddr, sizeof(to));
-	return ((from[0] * key[0] + from[1]) * key[1] + to[0]) * key[0] + to[1];
-}
-
-/**
  * synq_segment_fingerprint() - by which a refused SYN is known again
  * @sn: network namespace, whose key nobody outside knows
  * @seg: the SYN

@@ -242,21 +242,19 @@ static noinline unsigned int find_tcp6(const struct sk_buff *skb)
 }
 
 /* Nearly always there is nothing between. */
-static __always_inline unsigned int tcp6(const struct sk_buff *skb)
+static __always_inline bool is_next_tcp6(const struct sk_buff *skb)
 {
-	return likely(ipv6_hdr(skb)->nexthdr == IPPROTO_TCP) ?
-	       behind_ip6(skb) : find_tcp6(skb);
+	return likely(ipv6_hdr(skb)->nexthdr == IPPROTO_TCP);
 }
 
 static noinline unsigned int prerouting_syn6(struct synq_net *sn,
 					     const struct synq_conf *conf,
-					     struct sk_buff *skb)
+					     struct sk_buff *skb,
+					     unsigned int thoff)
 {
-	const unsigned int thoff = tcp6(skb);
 	const struct synq_class *class;
 
-	if (!thoff || !is_to_be_judged(skb) ||
-	    synq_arrival_is_passed_over(conf, skb, thoff))
+	if (!is_to_be_judged(skb))
 		return NF_ACCEPT;
 	class = synq_early6(sn, conf, skb, thoff);
 	if (class == SYNQ_EARLY_DROPPED)
@@ -266,12 +264,16 @@ static noinline unsigned int prerouting_syn6(struct synq_net *sn,
 	return arrive6(sn, conf, skb, NF_INET_PRE_ROUTING, thoff, class);
 }
 
-/* Behind other headers it may still be one. */
-static __always_inline bool may_be_syn6(const struct synq_conf *conf,
-					const struct sk_buff *skb)
+/* What is behind other headers is looked for out of the way. */
+static noinline unsigned int prerouting_far6(struct synq_net *sn,
+					     const struct synq_conf *conf,
+					     struct sk_buff *skb)
 {
-	return ipv6_hdr(skb)->nexthdr != IPPROTO_TCP ||
-	       !synq_arrival_is_passed_over(conf, skb, behind_ip6(skb));
+	unsigned int thoff = find_tcp6(skb);
+
+	if (!thoff || synq_arrival_is_passed_over(conf, skb, thoff))
+		return NF_ACCEPT;
+	return prerouting_syn6(sn, conf, skb, thoff);
 }
 
 static unsigned int prerouting6(void *priv, struct sk_buff *skb,
@@ -279,16 +281,21 @@ static unsigned int prerouting6(void *priv, struct sk_buff *skb,
 {
 	const struct synq_conf *conf = synq_conf_active(priv);
 
-	if (!conf || !may_be_syn6(conf, skb))
+	if (!conf)
 		return NF_ACCEPT;
-	return prerouting_syn6(priv, conf, skb);
+	if (!is_next_tcp6(skb))
+		return prerouting_far6(priv, conf, skb);
+	if (synq_arrival_is_passed_over(conf, skb, behind_ip6(skb)))
+		return NF_ACCEPT;
+	return prerouting_syn6(priv, conf, skb, behind_ip6(skb));
 }
 
 static noinline unsigned int look6(struct synq_net *sn, struct sk_buff *skb,
 				   unsigned int hook)
 {
 	const struct synq_conf *conf = synq_conf_active(sn);
-	unsigned int thoff = tcp6(skb);
+	unsigned int thoff = is_next_tcp6(skb) ? behind_ip6(skb) :
+						 find_tcp6(skb);
 
 	if (!conf || !thoff || !is_to_be_judged(skb) ||
 	    synq_arrival_is_passed_over(conf, skb, thoff))
@@ -304,7 +311,9 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 {
 	const struct synq_conf *conf = synq_conf_active(priv);
 
-	if (!conf || !may_be_syn6(conf, skb))
+	/* Behind other headers it may still be a SYN. */
+	if (!conf || (is_next_tcp6(skb) &&
+		      synq_arrival_is_passed_over(conf, skb, behind_ip6(skb))))
 		return NF_ACCEPT;
 	return look6(priv, skb, state->hook);
 }

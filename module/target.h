@@ -66,13 +66,14 @@ static __always_inline bool synq_target_is_ours(void)
 static __always_inline u64 synq_target_half(bool is_v6, const void *daddr,
 					    unsigned int i)
 {
-	u64 half = 0;
+	u32 whole;
 
 	if (is_v6)
-		memcpy(&half, daddr + i * sizeof(half), sizeof(half));
-	else if (!i)
-		memcpy(&half, daddr, sizeof(__be32));
-	return half;
+		return synq_segment_word(daddr, i);
+	if (i)
+		return 0;
+	memcpy(&whole, daddr, sizeof(whole));
+	return whole;
 }
 
 /* Of this CPU. */
