@@ -7,13 +7,15 @@
  * the queue where it is the only one, and finds its share free whatever the others
  * do.
  *
- * A class has had its share while the queue holds no more for it: that may be over
- * in a moment, and is asked for each SYN anew.
+ * A class has had its share while the queue holds no more for it, or a quarter of the
+ * queue is occupied by requests of its own that nobody expects to be answered any more:
+ * each of those is sent several SYN-ACKs, to whoever it was that did not ask for them.
+ * Handshakes that only take long, as those of far clients do, are expected.  That may
+ * be over in a moment, and is asked for each SYN anew.
  *
- * It has had its share for longer when there is a flood: for a second on end a
- * quarter of the queue has been occupied by requests of its own that nobody expects to
- * be answered any more.  Handshakes that only take long, as those of far clients do,
- * are expected.  Those that were held up, since a machine stood still, are answered
+ * It has had its share for longer when there is a flood: when that quarter has been
+ * occupied for a second on end, but for an eighth of it that is given up and taken
+ * again meanwhile.  Those that were held up, since a machine stood still, are answered
  * as soon as it goes on, and what was lost is sent again within a second.
  *
  * Once on, that stays for a while, so that what is answered by a cookie, which says
@@ -74,7 +76,8 @@ u32 synq_flood_share(u32 room, u32 classes)
  *
  * What is in it is less than it takes to say that it is a flood's; and with all that
  * others have a claim to, a half, and what is spare, a sixteenth, less than there is
- * room for.  So synq_flood_is_due() need not be asked about who has not had it yet.
+ * room for.  So synq_flood_is_due() need not be asked about a class of which nothing is
+ * noted.
  *
  * Context: any
  * Return: true if so
@@ -82,6 +85,18 @@ u32 synq_flood_share(u32 room, u32 classes)
 bool synq_flood_is_low(u32 room, u32 length)
 {
 	return length < room / 4;
+}
+
+/**
+ * synq_flood_is_noted() - is a class flooded, or was it about to be?
+ * @flood: its state
+ *
+ * Context: any
+ * Return: false if there is nothing in it that could be over by now
+ */
+bool synq_flood_is_noted(const struct synq_flood *flood)
+{
+	return READ_ONCE(flood->on) || READ_ONCE(flood->since_ns);
 }
 
 /* Is there none, or will there be none after @more have come? */
@@ -118,15 +133,38 @@ static u32 most_idle(const struct synq_flood_sight *sight)
 	return max(sight->room / 4, min(sight->room, FEW));
 }
 
-static bool is_flood(const struct synq_flood_sight *sight)
+static bool is_idle(const struct synq_flood_sight *sight)
 {
 	return idle(sight) >= most_idle(sight);
+}
+
+/* Does it look like one, or still? */
+static bool is_flood(const struct synq_flood *flood,
+		     const struct synq_flood_sight *sight)
+{
+	u32 most = most_idle(sight);
+
+	if (READ_ONCE(flood->since_ns))
+		most -= most / 8;
+	return idle(sight) >= most;
 }
 
 static bool is_under(const struct synq_flood_sight *sight)
 {
 	return !is_short(sight, sight->room / 8) &&
 	       2 * (u64)idle(sight) < most_idle(sight);
+}
+
+/**
+ * synq_flood_is_sated() - has a class had its share of the queue, for now?
+ * @sight: of the class
+ *
+ * Context: any
+ * Return: true if the queue holds no more of its requests, or too many that are idle
+ */
+bool synq_flood_is_sated(const struct synq_flood_sight *sight)
+{
+	return is_short(sight, 0) || is_idle(sight);
 }
 
 /**
@@ -146,7 +184,7 @@ bool synq_flood_is_due(const struct synq_flood *flood,
 	if (READ_ONCE(flood->on))
 		return now_ns >= flood->changed_ns + flood->hold_ns &&
 		       is_under(sight);
-	if (!is_flood(sight))
+	if (!is_flood(flood, sight))
 		return since;
 	return !since || now_ns >= since + LASTS_NS;
 }
@@ -177,9 +215,9 @@ bool synq_flood_turn(struct synq_flood *flood,
 	if (flood->on) {
 		WRITE_ONCE(flood->on, false);
 		flood->changed_ns = now_ns;
-	} else if (is_flood(sight) && flood->since_ns) {
+	} else if (is_flood(flood, sight) && flood->since_ns) {
 		come_on(flood, now_ns);
-	} else if (is_flood(sight)) {
+	} else if (is_flood(flood, sight)) {
 		WRITE_ONCE(flood->since_ns, now_ns);
 		return false;
 	}

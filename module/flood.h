@@ -44,7 +44,9 @@ struct synq_flood {
 u32 synq_flood_room(u32 backlog, u32 syn_backlog, bool cookies);
 u32 synq_flood_share(u32 room, u32 classes);
 bool synq_flood_is_low(u32 room, u32 length);
+bool synq_flood_is_noted(const struct synq_flood *flood);
 bool synq_flood_is_full(const struct synq_flood_sight *sight);
+bool synq_flood_is_sated(const struct synq_flood_sight *sight);
 bool synq_flood_is_due(const struct synq_flood *flood,
 		       const struct synq_flood_sight *sight, u64 now_ns);
 bool synq_flood_turn(struct synq_flood *flood,

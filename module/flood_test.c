@@ -104,7 +104,8 @@ static bool low(void)
 				sight.spare = rooms[i] / 16;
 				if (!synq_flood_is_low(rooms[i], sight.length))
 					continue;
-				check(!synq_flood_is_due(&flood, &sight, 0),
+				check(!synq_flood_is_due(&flood, &sight, 0) &&
+				      !synq_flood_is_sated(&sight),
 				      "%u of %u are somebody's share",
 				      sight.length, rooms[i]);
 			}
@@ -123,10 +124,14 @@ static bool expected(void)
 	sight.length = 120;
 	sight.expected = 120;
 	check(!synq_flood_is_due(&flood, &sight, 0), "far clients");
+	check(!synq_flood_is_sated(&sight), "far clients");
 	sight.expected = 89;
 	check(!synq_flood_is_due(&flood, &sight, 0), "31 lost");
+	check(!synq_flood_is_sated(&sight), "31 lost");
 	sight.expected = 88;
 	check(synq_flood_is_due(&flood, &sight, 0), "32 lost");
+	check(synq_flood_is_sated(&sight), "32 lost");
+	check(!synq_flood_is_full(&sight), "but there is room");
 	sight.own = 8;
 	sight.length = 8;
 	sight.expected = 100;
@@ -177,6 +182,34 @@ static bool stalls(void)
 	return true;
 }
 
+/*
+ * While it has to last, some of a flood's requests are given up, and others come in their
+ * place: that is no end of it.  With fewer it is.
+ */
+static bool turnover(void)
+{
+	struct synq_flood_sight sight = sight_of(1024, 2);
+	struct synq_flood flood = { 0 };
+	unsigned int i;
+	u64 now;
+
+	for (now = S; now < 2 * S; now += 10 * MS) {
+		sight.own = 256 - now / (10 * MS) % 2 * 32;
+		sight.length = sight.own;
+		check(!look(&flood, &sight, now), "not yet");
+	}
+	sight.own = 256 - 32;
+	sight.length = sight.own;
+	check(look(&flood, &sight, 2 * S), "on though some were given up");
+	flood = (struct synq_flood){ 0 };
+	for (i = 1; i < 100; i++) {
+		sight.own = 256 - i % 2 * 33;
+		sight.length = sight.own;
+		check(!look(&flood, &sight, i * 300 * MS), "most were answered");
+	}
+	return true;
+}
+
 /* On at a quarter; off at less than an eighth, and not before its time. */
 static bool hysteresis(void)
 {
@@ -185,7 +218,9 @@ static bool hysteresis(void)
 
 	sight.own = 32;
 	sight.length = 32;
+	check(!synq_flood_is_noted(&flood), "nothing yet");
 	check(!look(&flood, &sight, 9 * S), "a quarter, now");
+	check(synq_flood_is_noted(&flood), "that is noted");
 	check(look(&flood, &sight, 10 * S), "and for a second");
 	sight.own = 16;
 	sight.length = 16;
@@ -197,7 +232,9 @@ static bool hysteresis(void)
 	sight.length = 120;
 	check(look(&flood, &sight, 15 * S), "there is no room yet");
 	sight.length = 96 - 16;
+	check(synq_flood_is_noted(&flood), "until it is");
 	check(!look(&flood, &sight, 15 * S), "there is");
+	check(!synq_flood_is_noted(&flood), "over");
 	return true;
 }
 
@@ -245,6 +282,7 @@ int main(void)
 		{ "a short queue is nobody's share", low },
 		{ "far clients are expected", expected },
 		{ "a machine stands still", stalls },
+		{ "some are given up meanwhile", turnover },
 		{ "on and off are apart", hysteresis },
 		{ "the longer it lasts the longer it holds", hold },
 	};

@@ -124,7 +124,7 @@ static noinline bool look(struct synq_admission *admission,
 		turn(admission, conf, class, sk, port, now_ns);
 		spin_unlock_bh(&admission->lock);
 	}
-	return READ_ONCE(flood->on) || synq_flood_is_full(&sight);
+	return READ_ONCE(flood->on) || synq_flood_is_sated(&sight);
 }
 
 /**
@@ -137,7 +137,8 @@ static noinline bool look(struct synq_admission *admission,
  * @now_ns: monotonic clock, ns; as for synq_admission_advance()
  *
  * Context: any
- * Return: true if so: it holds no more of them, or they were a flood a while ago
+ * Return: true if so: it holds no more of them, or too many that are idle, or they were
+ *	a flood a while ago
  */
 bool synq_synqueue_is_flooded(struct synq_admission *admission,
 			      const struct synq_conf *conf,
@@ -145,9 +146,11 @@ bool synq_synqueue_is_flooded(struct synq_admission *admission,
 			      const struct sock *sk, struct synq_port *port,
 			      u64 now_ns)
 {
+	const struct synq_flood *flood = &admission->synqueue.flood[class->slot];
+
 	/* What was expected a while ago may be no more. */
 	synq_admission_advance(admission, sk, now_ns);
-	if (!READ_ONCE(admission->synqueue.flood[class->slot].on) &&
+	if (!synq_flood_is_noted(flood) &&
 	    synq_flood_is_low(room_of(sk), length_soon(&admission->synqueue, sk)))
 		return false;
 	return look(admission, conf, class, sk, port, now_ns);

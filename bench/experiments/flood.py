@@ -44,9 +44,8 @@
 # amplify-*.  The flood in the ordinary class, and enough time for SYN-ACKs to come
 # again (synack_retries 1).  Expected: stock sends two for each SYN that has found
 # room; synq one for each, and one more for what conforms to its rate.  In
-# amplify-no-rate-* the class has none: one more for what has had full state, until the
-# flood has lasted for a second, which is three quarters of the backlog at the most; who
-# must never amplify has a rate.
+# amplify-no-rate-* the class has none: one more for what has had full state, a quarter of
+# the backlog and what comes before it is known that nobody answers.
 """The SYN flood experiment."""
 
 from dataclasses import replace
@@ -60,8 +59,10 @@ SYNQ = ("synq:0", "synq:1", "synq:2")
 CONTROLS = ("idle", "ingress-drop", "stock:0", "stock:1")
 # What flood.synq says.
 CLASS_RATE, CLASS_BURST, SYNACK_RETRIES = 5, 8, 1
-# What one of two classes may have of the SYN queue while the other has nothing in it.
-NO_RATE_PART = 3 / 4
+# What a class may have of the SYN queue that nobody expects to be answered, for how long
+# each is expected before the listener knows how long handshakes take, and what one of two
+# classes may have at all while the other has nothing in it.
+IDLE_PART, EXPECTED_S, PART = 1 / 4, .2, 3 / 4
 
 BASE = Cell("backlog-1024", systems=(*CONTROLS, "stock:2", *RIVALS, *SYNQ),
             fast=True, config="flood.synq", workers=2, service_ms=5.0,
@@ -190,12 +191,12 @@ def no_amplifier(cell, word, synq):
     if cell.config == "flood.synq":
         conforming = min(sent, CLASS_RATE * synq.flood_s() + CLASS_BURST)
     else:
-        conforming = min(sent, NO_RATE_PART * cell.backlog)
+        conforming = min(sent, PART * cell.backlog,
+                         IDLE_PART * cell.backlog + EXPECTED_S * cell.flood)
     yield at_most(f"{word}: SYN-ACKs per hostile SYN, one for each and "
                   f"{SYNACK_RETRIES} more for what conforms",
                   synq.synacks_per_syn(), 1 + SYNACK_RETRIES * conforming / sent)
-    if cell.config == "flood.synq":
-        yield at_most(f"{word}: bytes out / in", synq.bytes_out_in(), 1.1)
+    yield at_most(f"{word}: bytes out / in", synq.bytes_out_in(), 1.1)
 
 
 def served_after_loss(word, synq):
