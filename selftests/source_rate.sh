@@ -15,7 +15,7 @@
 # or a full table meant "no limit" or "no entrance".
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 81
+plan 84
 
 # conf BULK [SET]: options of the class, and a further line
 conf() {
@@ -59,6 +59,11 @@ source_has() {
 # class_dropped: over the rate of the class
 class_dropped() {
 	echo $(($(counter bulk excess_dropped) - $(counter bulk source_exceeded)))
+}
+
+# has_other FILE FILE: do their lines differ?
+has_other() {
+	! cmp -s "$1" "$2"
 }
 
 # held NAME GOT RATE BURST: what a bucket lets through in $took
@@ -296,6 +301,21 @@ send 10.200.112.1 160 -S 8
 send 10.200.113.1 50 -S 50
 is "full: of the lower half they get nothing" \
 	"$(counter bulk excess_dropped)" 50
+stop "$first"
+
+# --- who has a place with whom is a secret, another one for each table ---
+unload_synq
+insmod "${SYNQ_KO:-$(modinfo -n synq)}" sources=64 || die "cannot load synq"
+server "$TMP/server" -b 65535 -m none $PORT
+first=$LAST
+for table in 1 2; do
+	fresh "source-rate 1/second source-burst 20"
+	send 10.200.120.1 128 -S 128 -p ${table}4000
+	sq stats -j sources | grep -o '"source":[^,]*' | sort >"$TMP/$table"
+done
+within "secret: most places of a table are taken" "$(wc -l <"$TMP/1")" 32 64
+within "secret: of another, too" "$(wc -l <"$TMP/2")" 32 64
+check "secret: by others" has_other "$TMP/1" "$TMP/2"
 stop "$first"
 
 # --- no memory: a control group with less than a table takes ---
