@@ -14,17 +14,13 @@
  *  - a node without a value has two children: less than two nodes a prefix;
  *  - every node up to @used is either in the trie or free.
  *
- * To one prefix of a million it is twenty nodes.  Of a trie that does not change any
- * more an index can be made, by the first bits of an address: as many as all but a few
- * of its prefixes have.  It leads to the first node that has at least so many, from
- * which it is not far; what is above has been looked up beforehand.  What is shorter,
- * and who is in no prefix, is found as without.
- *
  * It does not allocate, lock, or know what a value means.  Readers (softirq)
  * see a trie that nobody changes any more; the control path changes another one
  * and publishes it as a whole.  Nodes have numbers and no addresses, so that the
  * two need not differ but in the few nodes that were written, and
  * synq_lpm_touched() tells beforehand which these are; number 0 is none.
+ *
+ * An address is looked up in lpm_lookup.c.
  */
 #include <linux/bitops.h>
 #include <linux/compiler.h>
@@ -36,39 +32,16 @@
 #include <asm/byteorder.h>
 
 #include "lpm.h"
+#include "lpm_node.h"
 
-/* An address as numbers, the first bit topmost.  IPv4: the top 32 of @hi. */
-struct address {
-	u64 hi;
-	u64 lo;
-};
-
-static __always_inline struct address load(const u8 *key, u8 bits)
-{
-	__be64 hi = 0, lo = 0;
-
-	/* Constant sizes, for the compiler to make loads of. */
-	if (bits == 32) {
-		memcpy(&hi, key, 4);
-	} else {
-		memcpy(&hi, key, 8);
-		memcpy(&lo, key + 8, 8);
-	}
-
-	return (struct address) {
-		.hi = be64_to_cpu(hi),
-		.lo = be64_to_cpu(lo),
-	};
-}
-
-static void store(u8 *key, struct address addr)
+static void store(u8 *key, struct synq_lpm_address addr)
 {
 	__be64 word[2] = { cpu_to_be64(addr.hi), cpu_to_be64(addr.lo) };
 
 	memcpy(key, word, sizeof(word));
 }
 
-static struct address truncate(struct address addr, u8 len)
+static struct synq_lpm_address truncate(struct synq_lpm_address addr, u8 len)
 {
 	if (len < 64) {
 		addr.hi &= ~(~0ULL >> len);
@@ -81,7 +54,7 @@ static struct address truncate(struct address addr, u8 len)
 }
 
 /* How many of the first bits are the same: 0 to 128. */
-static u8 common(struct address a, struct address b)
+static u8 common(struct synq_lpm_address a, struct synq_lpm_address b)
 {
 	if (a.hi != b.hi)
 		return 64 - fls64(a.hi ^ b.hi);
@@ -89,74 +62,9 @@ static u8 common(struct address a, struct address b)
 	return 128 - fls64(a.lo ^ b.lo);
 }
 
-/* Bit @pos, 0 to 127, from the top. */
-static unsigned int bit(struct address addr, u8 pos)
+static struct synq_lpm_address prefix(const struct synq_lpm_node *node)
 {
-	return (pos < 64 ? addr.hi >> (63 - pos) : addr.lo >> (127 - pos)) & 1;
-}
-
-static struct synq_lpm_node *at(const struct synq_lpm *lpm, u32 number)
-{
-	return &lpm->chunk[number / SYNQ_LPM_CHUNK][number % SYNQ_LPM_CHUNK];
-}
-
-static struct address prefix(const struct synq_lpm_node *node)
-{
-	return load(node->key, 128);
-}
-
-static __always_inline u64 word_at(const u8 *key)
-{
-	__be64 word;
-
-	memcpy(&word, key, sizeof(word));
-	return be64_to_cpu(word);
-}
-
-/*
- * Asked of each node that a lookup visits: in place, and with one load as long as the
- * prefix is not longer than 64 bits.
- */
-static __always_inline bool contains(const struct synq_lpm_node *node,
-				     struct address addr)
-{
-	const u8 len = node->len;
-	u64 other = word_at(node->key) ^ addr.hi;
-
-	if (len < 64)
-		return !(other >> 1 >> (63 - len));
-	if (len > 64)
-		other |= (word_at(node->key + 8) ^ addr.lo) >> (128 - len);
-	return !other;
-}
-
-/* The first @level bits of a key or an address, which may be shorter. */
-static __always_inline u64 head(u64 hi, u8 level)
-{
-	return hi >> (64 - level);
-}
-
-/*
- * Where an index has the way for the first bits of an address, or in one after that.
- * The hash is multiply-shift (Dietzfelbinger et al., Journal of Algorithms 25(1), 1997),
- * twice: what one multiplication makes of neighbours may be a few heaps, a thousand
- * places long (Patrascu and Thorup, On the k-independence required by linear probing,
- * ICALP 2010), so its upper half is folded into the lower, and multiplied again.  Who
- * does not know the key cannot choose prefixes that collide.
- */
-static __always_inline u32 first_place(const struct synq_lpm_index *index,
-				       u64 bits)
-{
-	u64 hash = bits * index->key;
-
-	hash ^= hash >> 32;
-	return hash * index->key >> index->shift;
-}
-
-static __always_inline u32 next_place(const struct synq_lpm_index *index,
-				      u32 place)
-{
-	return (place + 1) & index->mask;
+	return synq_lpm_load(node->key, 128);
 }
 
 static u32 available(const struct synq_lpm *lpm)
@@ -183,7 +91,7 @@ static u32 take(struct synq_lpm *lpm)
 		return lpm->used;
 	}
 
-	lpm->free = at(lpm, number)->child[0];
+	lpm->free = synq_lpm_at(lpm, number)->child[0];
 	lpm->spare--;
 	return number;
 }
@@ -191,7 +99,7 @@ static u32 take(struct synq_lpm *lpm)
 /* Only without a value: that is how synq_lpm_walk() passes over free nodes. */
 static void release(struct synq_lpm *lpm, u32 number)
 {
-	at(lpm, number)->child[0] = lpm->free;
+	synq_lpm_at(lpm, number)->child[0] = lpm->free;
 	lpm->free = number;
 	lpm->spare++;
 }
@@ -202,18 +110,19 @@ static void release(struct synq_lpm *lpm, u32 number)
  * place one node further up, NULL at the root.  Both are good until the next
  * change.
  */
-static u32 *descend(struct synq_lpm *lpm, struct address addr, u8 len, u32 **up)
+static u32 *descend(struct synq_lpm *lpm, struct synq_lpm_address addr, u8 len,
+		    u32 **up)
 {
 	struct synq_lpm_node *node;
 	u32 *place = &lpm->root;
 
 	*up = NULL;
 	while (*place) {
-		node = at(lpm, *place);
-		if (node->len >= len || !contains(node, addr))
+		node = synq_lpm_at(lpm, *place);
+		if (node->len >= len || !synq_lpm_contains(node, addr))
 			break;
 		*up = place;
-		place = &node->child[bit(addr, node->len)];
+		place = &node->child[synq_lpm_bit(addr, node->len)];
 	}
 
 	return place;
@@ -221,17 +130,17 @@ static u32 *descend(struct synq_lpm *lpm, struct address addr, u8 len, u32 **up)
 
 /* Put a new node in @place, above the subtree that is there, if any. */
 static struct synq_lpm_node *plant(struct synq_lpm *lpm, u32 *place,
-				   struct address addr, u8 len, u16 value)
+				   struct synq_lpm_address addr, u8 len, u16 value)
 {
 	u32 number = take(lpm);
-	struct synq_lpm_node *node = at(lpm, number);
+	struct synq_lpm_node *node = synq_lpm_at(lpm, number);
 
 	memset(node, 0, sizeof(*node));
 	store(node->key, truncate(addr, len));
 	node->len = len;
 	node->value = value;
 	if (*place)
-		node->child[bit(prefix(at(lpm, *place)), len)] = *place;
+		node->child[synq_lpm_bit(prefix(synq_lpm_at(lpm, *place)), len)] = *place;
 	*place = number;
 
 	return node;
@@ -240,7 +149,7 @@ static struct synq_lpm_node *plant(struct synq_lpm *lpm, u32 *place,
 /* Take out the node in @place if it neither has a value nor parts subtrees. */
 static void prune(struct synq_lpm *lpm, u32 *place)
 {
-	struct synq_lpm_node *node = at(lpm, *place);
+	struct synq_lpm_node *node = synq_lpm_at(lpm, *place);
 	u32 number = *place;
 
 	if (node->value || (node->child[0] && node->child[1]))
@@ -294,7 +203,7 @@ bool synq_lpm_has_room(const struct synq_lpm *lpm)
 int synq_lpm_insert(struct synq_lpm *lpm, const u8 *key, u8 len, u16 value,
 		    bool replace)
 {
-	struct address addr = load(key, lpm->bits);
+	struct synq_lpm_address addr = synq_lpm_load(key, lpm->bits);
 	struct synq_lpm_node *node;
 	u8 shared = len;
 	u32 *place, *up;
@@ -304,7 +213,7 @@ int synq_lpm_insert(struct synq_lpm *lpm, const u8 *key, u8 len, u16 value,
 
 	place = descend(lpm, addr, len, &up);
 	if (*place) {
-		node = at(lpm, *place);
+		node = synq_lpm_at(lpm, *place);
 		shared = min3(common(addr, prefix(node)), len, node->len);
 		if (shared == len && node->len == len) {
 			if (node->value && !replace)
@@ -320,7 +229,7 @@ int synq_lpm_insert(struct synq_lpm *lpm, const u8 *key, u8 len, u16 value,
 
 	if (shared < len) {
 		node = plant(lpm, place, addr, shared, 0);
-		place = &node->child[bit(addr, shared)];
+		place = &node->child[synq_lpm_bit(addr, shared)];
 	}
 	plant(lpm, place, addr, len, value);
 	lpm->prefixes++;
@@ -342,14 +251,14 @@ int synq_lpm_insert(struct synq_lpm *lpm, const u8 *key, u8 len, u16 value,
  */
 int synq_lpm_remove(struct synq_lpm *lpm, const u8 *key, u8 len)
 {
-	struct address addr = load(key, lpm->bits);
+	struct synq_lpm_address addr = synq_lpm_load(key, lpm->bits);
 	u32 *place, *up;
 
 	if (!synq_lpm_get(lpm, key, len))
 		return -ENOENT;
 
 	place = descend(lpm, addr, len, &up);
-	at(lpm, *place)->value = 0;
+	synq_lpm_at(lpm, *place)->value = 0;
 	lpm->prefixes--;
 
 	/* If it was a leaf, its parent may have nothing left to part. */
@@ -376,24 +285,24 @@ int synq_lpm_remove(struct synq_lpm *lpm, const u8 *key, u8 len)
 void synq_lpm_touched(const struct synq_lpm *lpm, const u8 *key, u8 len,
 		      u32 number[SYNQ_LPM_TOUCHED])
 {
-	struct address addr = load(key, lpm->bits);
+	struct synq_lpm_address addr = synq_lpm_load(key, lpm->bits);
 	const struct synq_lpm_node *node;
 	u32 here = lpm->root, above = 0;
 	u32 next;
 
 	number[0] = 0;
 	while (here) {
-		node = at(lpm, here);
-		if (node->len >= min(len, lpm->bits) || !contains(node, addr))
+		node = synq_lpm_at(lpm, here);
+		if (node->len >= min(len, lpm->bits) || !synq_lpm_contains(node, addr))
 			break;
 		number[0] = above;
 		above = here;
-		here = node->child[bit(addr, node->len)];
+		here = node->child[synq_lpm_bit(addr, node->len)];
 	}
 	number[1] = above;
 	number[2] = here;
 	number[3] = lpm->free ?: number_after(lpm->used);
-	next = lpm->free ? at(lpm, lpm->free)->child[0] : 0;
+	next = lpm->free ? synq_lpm_at(lpm, lpm->free)->child[0] : 0;
 	number[4] = next ?: number_after(lpm->free ? lpm->used : number[3]);
 }
 
@@ -409,7 +318,7 @@ void synq_lpm_touched(const struct synq_lpm *lpm, const u8 *key, u8 len,
  */
 u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len)
 {
-	struct address addr = load(key, lpm->bits);
+	struct synq_lpm_address addr = synq_lpm_load(key, lpm->bits);
 	const struct synq_lpm_node *node;
 	u32 next = lpm->root;
 
@@ -417,121 +326,16 @@ u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len)
 		return 0;
 
 	while (next) {
-		node = at(lpm, next);
-		if (node->len > len || !contains(node, addr))
+		node = synq_lpm_at(lpm, next);
+		if (node->len > len || !synq_lpm_contains(node, addr))
 			return 0;
 		if (node->len == len)
 			return common(prefix(node), addr) == 128 ?
 			       node->value : 0;
-		next = node->child[bit(addr, node->len)];
+		next = node->child[synq_lpm_bit(addr, node->len)];
 	}
 
 	return 0;
-}
-
-/* The way to an address; NULL: it is to be looked for from the root on. */
-static const struct synq_lpm_way *find_way(const struct synq_lpm *lpm,
-					   struct address addr)
-{
-	/* Pairs with smp_store_release in synq_chunks_index(). */
-	const struct synq_lpm_index *index = READ_ONCE(lpm->index);
-	const struct synq_lpm_way *way;
-	u32 place;
-	u64 bits;
-
-	if (!index)
-		return NULL;
-	bits = head(addr.hi, index->level);
-	place = first_place(index, bits);
-	for (way = &index->way[place]; way->node; way = &index->way[place]) {
-		if (head(word_at(at(lpm, way->node)->key), index->level) == bits)
-			return way;
-		place = next_place(index, place);
-	}
-	return NULL;
-}
-
-/* Out of the way of those that are found without: registers have to be saved for it. */
-static noinline u16 search(const struct synq_lpm *lpm, struct address addr,
-			   u8 *len)
-{
-	const struct synq_lpm_node *node;
-	const struct synq_lpm_way *way = find_way(lpm, addr);
-	u32 next = way ? way->node : lpm->root;
-	u16 value = way ? way->value : 0;
-	u8 best = way ? way->len : 0;
-
-	while (next) {
-		node = at(lpm, next);
-		if (!contains(node, addr))
-			break;
-		if (node->value) {
-			value = node->value;
-			best = node->len;
-		}
-		/* There is no bit after the last. */
-		if (node->len == lpm->bits)
-			break;
-		next = node->child[bit(addr, node->len)];
-	}
-	if (len)
-		*len = best;
-	return value;
-}
-
-/* Where most are found: a leaf, before any way that is none.  Twice, of 32 bits and of 128. */
-static __always_inline u16 lookup(const struct synq_lpm *lpm,
-				  struct address addr, u8 *len)
-{
-	/* Pairs with smp_store_release in synq_chunks_index(). */
-	const struct synq_lpm_index *index = READ_ONCE(lpm->index);
-	const struct synq_lpm_node *node;
-	const struct synq_lpm_way *way;
-	u32 place;
-	u64 bits;
-
-	if (!index)
-		return search(lpm, addr, len);
-	bits = head(addr.hi, index->level);
-	place = first_place(index, bits);
-	for (way = &index->way[place]; way->is_leaf; way = &index->way[place]) {
-		node = at(lpm, way->node);
-		if (head(word_at(node->key), index->level) == bits) {
-			if (len)
-				*len = node->len;
-			return node->value;
-		}
-		place = next_place(index, place);
-	}
-	return search(lpm, addr, len);
-}
-
-/**
- * synq_lpm_lookup32() - synq_lpm_lookup() of 32 bits
- * @lpm: trie
- * @key: address in network order
- * @len: out: length of that prefix in bits, 0 if there is none; may be NULL
- *
- * Context: see there
- * Return: see there
- */
-u16 synq_lpm_lookup32(const struct synq_lpm *lpm, const u8 *key, u8 *len)
-{
-	return lookup(lpm, load(key, 32), len);
-}
-
-/**
- * synq_lpm_lookup128() - synq_lpm_lookup() of 128 bits
- * @lpm: trie
- * @key: address in network order
- * @len: out: length of that prefix in bits, 0 if there is none; may be NULL
- *
- * Context: see there
- * Return: see there
- */
-u16 synq_lpm_lookup128(const struct synq_lpm *lpm, const u8 *key, u8 *len)
-{
-	return lookup(lpm, load(key, 128), len);
 }
 
 /**
@@ -553,81 +357,11 @@ u32 synq_lpm_walk(const struct synq_lpm *lpm, u32 cursor,
 	while (cursor < lpm->used) {
 		cond_resched();
 		cursor = number_after(cursor);
-		if (at(lpm, cursor)->value) {
-			*node = at(lpm, cursor);
+		if (synq_lpm_at(lpm, cursor)->value) {
+			*node = synq_lpm_at(lpm, cursor);
 			return cursor;
 		}
 	}
 
 	return 0;
-}
-
-/**
- * synq_lpm_index_level() - by how many bits an index would be made
- * @lpm: trie with a prefix
- * @level: out: the most that seven of eight prefixes have
- *
- * Context: process; the trie does not change meanwhile.  Visits all prefixes.
- * Return: number of prefixes that have so many; an index has no more ways
- */
-u32 synq_lpm_index_level(const struct synq_lpm *lpm, u8 *level)
-{
-	u32 number[SYNQ_LPM_LEVEL_MAX + 1] = {};
-	const struct synq_lpm_node *node;
-	u32 cursor = 0, have;
-
-	while ((cursor = synq_lpm_walk(lpm, cursor, &node)))
-		number[min_t(u8, node->len, SYNQ_LPM_LEVEL_MAX)]++;
-	*level = SYNQ_LPM_LEVEL_MAX;
-	have = number[*level];
-	while (*level > 1 && have < lpm->prefixes - lpm->prefixes / 8)
-		have += number[--*level];
-	return have;
-}
-
-/**
- * synq_lpm_index_fill() - make an index
- * @lpm: trie
- * @index: all set, its ways zero
- *
- * A path has at most @level nodes that are shorter than that, and each leaves one more
- * to do.
- *
- * Context: process; the trie does not change from now on.  Visits nearly all nodes.
- */
-void synq_lpm_index_fill(const struct synq_lpm *lpm, struct synq_lpm_index *index)
-{
-	struct synq_lpm_way todo[SYNQ_LPM_LEVEL_MAX + 1], way;
-	const struct synq_lpm_node *node;
-	unsigned int n = 0;
-	u32 place;
-	u64 bits;
-	u8 side;
-
-	todo[n++] = (struct synq_lpm_way){ .node = lpm->root };
-	while (n) {
-		way = todo[--n];
-		if (!way.node)
-			continue;
-		cond_resched();
-		node = at(lpm, way.node);
-		if (node->len >= index->level) {
-			bits = head(word_at(node->key), index->level);
-			way.is_leaf = node->len == index->level &&
-				      !node->child[0] && !node->child[1];
-			place = first_place(index, bits);
-			while (index->way[place].node)
-				place = next_place(index, place);
-			index->way[place] = way;
-			continue;
-		}
-		if (node->value) {
-			way.value = node->value;
-			way.len = node->len;
-		}
-		for (side = 0; side < 2; side++) {
-			way.node = node->child[side];
-			todo[n++] = way;
-		}
-	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Longest-prefix match over IPv4 or IPv6 addresses.  See lpm.c.
+ * Longest-prefix match over IPv4 or IPv6 addresses.  See lpm.c and
+ * lpm_lookup.c.
  *
  * A trie is a number of chunks of nodes that belong to the caller.  Its nodes refer
  * to each other by number, so that two tries can have chunks in common, and differ in
@@ -111,10 +112,12 @@ int synq_lpm_remove(struct synq_lpm *lpm, const u8 *key, u8 len);
 void synq_lpm_touched(const struct synq_lpm *lpm, const u8 *key, u8 len,
 		      u32 number[SYNQ_LPM_TOUCHED]);
 u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len);
-u16 synq_lpm_lookup32(const struct synq_lpm *lpm, const u8 *key, u8 *len);
-u16 synq_lpm_lookup128(const struct synq_lpm *lpm, const u8 *key, u8 *len);
 u32 synq_lpm_walk(const struct synq_lpm *lpm, u32 cursor,
 		  const struct synq_lpm_node **node);
+
+/* lpm_lookup.c */
+u16 synq_lpm_lookup32(const struct synq_lpm *lpm, const u8 *key, u8 *len);
+u16 synq_lpm_lookup128(const struct synq_lpm *lpm, const u8 *key, u8 *len);
 u32 synq_lpm_index_level(const struct synq_lpm *lpm, u8 *level);
 void synq_lpm_index_fill(const struct synq_lpm *lpm, struct synq_lpm_index *index);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The generic netlink family: thin handlers between messages and draft.c, edit.c,
- * conf.c and stats.c.  What is said and allowed is in the spec,
+ * The generic netlink family: thin handlers between messages and draft.c, conf.c,
+ * trial.c and classify.c.  What is said and allowed is in the spec,
  * Documentation/netlink/specs/synq.yaml; the policies and the table of
  * operations are generated from it.
  *
@@ -52,11 +52,6 @@ static int pre_doit(SYNQ_PRE_DOIT_OPS *ops, struct sk_buff *skb,
 	return synq_nl_permitted(genl_info_net(info), info->extack);
 }
 
-static struct synq_net *net_of(struct genl_info *info)
-{
-	return synq_net(genl_info_net(info));
-}
-
 static struct sk_buff *new_reply(struct genl_info *info, void **head)
 {
 	struct sk_buff *skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
@@ -96,7 +91,7 @@ static int reply_generation(struct genl_info *info, u32 generation)
 
 int synq_nl_conf_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct synq_net *sn = net_of(info);
+	struct synq_net *sn = synq_nl_net(info);
 	struct sk_buff *reply;
 	void *head;
 	int err;
@@ -120,7 +115,7 @@ static const u32 *u32_or_null(const struct nlattr *attr, u32 *value)
 
 int synq_nl_conf_begin_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct synq_net *sn = net_of(info);
+	struct synq_net *sn = synq_nl_net(info);
 	u32 value, generation;
 	int err;
 
@@ -137,7 +132,7 @@ int synq_nl_conf_begin_doit(struct sk_buff *skb, struct genl_info *info)
 int synq_nl_conf_commit_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct nlattr *within = info->attrs[SYNQ_A_CONF_CONFIRM_WITHIN];
-	struct synq_net *sn = net_of(info);
+	struct synq_net *sn = synq_nl_net(info);
 	u32 value, generation;
 	int err;
 
@@ -153,7 +148,7 @@ int synq_nl_conf_commit_doit(struct sk_buff *skb, struct genl_info *info)
 
 int synq_nl_conf_confirm_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct synq_net *sn = net_of(info);
+	struct synq_net *sn = synq_nl_net(info);
 	int err;
 
 	mutex_lock(&sn->lock);
@@ -168,7 +163,7 @@ int synq_nl_conf_confirm_doit(struct sk_buff *skb, struct genl_info *info)
 
 int synq_nl_conf_abort_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct synq_net *sn = net_of(info);
+	struct synq_net *sn = synq_nl_net(info);
 	int err;
 
 	mutex_lock(&sn->lock);
@@ -181,339 +176,9 @@ int synq_nl_bypass_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_CONF_BYPASS))
 		return -EINVAL;
-	synq_conf_set_bypass(net_of(info),
+	synq_conf_set_bypass(synq_nl_net(info),
 			     nla_get_u8(info->attrs[SYNQ_A_CONF_BYPASS]));
 	return 0;
-}
-
-/* Edits: each gets the draft of the sender; a failed one spoils it. */
-typedef int (*edit_fn)(struct synq_net *sn, struct synq_conf *conf,
-		       struct genl_info *info);
-
-static int edit(struct genl_info *info, edit_fn fn)
-{
-	struct synq_net *sn = net_of(info);
-	struct synq_draft *draft;
-	int err = -ENOENT;
-
-	mutex_lock(&sn->lock);
-	draft = synq_draft_find(sn, info->snd_portid);
-	if (draft) {
-		err = fn(sn, draft->conf, info);
-		draft->changes++;
-		draft->failed |= err;
-	} else {
-		NL_SET_ERR_MSG(info->extack, "no transaction is open");
-	}
-	mutex_unlock(&sn->lock);
-	return err;
-}
-
-static int edit_conf(struct synq_net *sn, struct synq_conf *conf,
-		     struct genl_info *info)
-{
-	const struct nlattr *enforce = info->attrs[SYNQ_A_CONF_ENFORCE];
-	const struct nlattr *attr = info->attrs[SYNQ_A_CONF_MARK_MASK];
-	u32 mask = attr ? nla_get_u32(attr) : conf->mark_mask;
-	u32 low = mask & -mask;
-
-	if (mask & (mask + low)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "the bits of the mark mask are not contiguous");
-		return -EINVAL;
-	}
-	conf->mark_mask = mask;
-	if (enforce)
-		conf->observe = !nla_get_u8(enforce);
-	return 0;
-}
-
-int synq_nl_conf_set_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return edit(info, edit_conf);
-}
-
-static void read_class(struct synq_class_edit *edit, struct nlattr **attrs)
-{
-	static const struct {
-		u8 attr;
-		u8 field;
-		u8 bits;
-	} map[] = {
-		{ SYNQ_A_CLASS_PRIORITY, SYNQ_CLASS_PRIORITY, 8 },
-		{ SYNQ_A_CLASS_DEFAULT, SYNQ_CLASS_DEFAULT, 8 },
-		{ SYNQ_A_CLASS_MARK, SYNQ_CLASS_MARK, 32 },
-		{ SYNQ_A_CLASS_RESERVE, SYNQ_CLASS_RESERVE, 8 },
-		{ SYNQ_A_CLASS_RATE, SYNQ_CLASS_RATE, 32 },
-		{ SYNQ_A_CLASS_BURST, SYNQ_CLASS_BURST, 32 },
-		{ SYNQ_A_CLASS_SOURCE_RATE, SYNQ_CLASS_SOURCE_RATE, 32 },
-		{ SYNQ_A_CLASS_SOURCE_BURST, SYNQ_CLASS_SOURCE_BURST, 32 },
-		{ SYNQ_A_CLASS_SOURCE_LEN_V4, SYNQ_CLASS_SOURCE_LEN_V4, 8 },
-		{ SYNQ_A_CLASS_SOURCE_LEN_V6, SYNQ_CLASS_SOURCE_LEN_V6, 8 },
-		{ SYNQ_A_CLASS_EXCESS, SYNQ_CLASS_EXCESS, 8 },
-		{ SYNQ_A_CLASS_CAP, SYNQ_CLASS_CAP, 8 },
-		{ SYNQ_A_CLASS_MAX_WAIT, SYNQ_CLASS_MAX_WAIT, 32 },
-		{ SYNQ_A_CLASS_WEIGHT, SYNQ_CLASS_WEIGHT, 16 },
-		{ SYNQ_A_CLASS_MIN_SHARE, SYNQ_CLASS_MIN_SHARE, 8 },
-		{ SYNQ_A_CLASS_ENFORCE, SYNQ_CLASS_ENFORCE, 8 },
-		{ SYNQ_A_CLASS_COOKIES, SYNQ_CLASS_COOKIES, 8 },
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(map); i++) {
-		const struct nlattr *attr = attrs[map[i].attr];
-
-		if (!attr)
-			continue;
-		edit->has |= BIT(map[i].field);
-		edit->value[map[i].field] =
-			map[i].bits == 32 ? nla_get_u32(attr) :
-			map[i].bits == 16 ? nla_get_u16(attr) :
-					    nla_get_u8(attr);
-	}
-}
-
-static int add_class(struct synq_net *sn, struct synq_conf *conf,
-		     struct genl_info *info)
-{
-	struct synq_class_edit edit = {};
-
-	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_CLASS_NAME))
-		return -EINVAL;
-	edit.name = nla_data(info->attrs[SYNQ_A_CLASS_NAME]);
-	read_class(&edit, info->attrs);
-	return synq_edit_add_class(sn, conf, &edit, info->extack);
-}
-
-int synq_nl_class_add_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return edit(info, add_class);
-}
-
-static int set_class(struct synq_net *sn, struct synq_conf *conf,
-		     struct genl_info *info)
-{
-	struct synq_class_edit edit = {};
-
-	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_CLASS_NAME))
-		return -EINVAL;
-	edit.name = nla_data(info->attrs[SYNQ_A_CLASS_NAME]);
-	read_class(&edit, info->attrs);
-	return synq_edit_set_class(conf, &edit, info->extack);
-}
-
-int synq_nl_class_set_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return edit(info, set_class);
-}
-
-static int del_class(struct synq_net *sn, struct synq_conf *conf,
-		     struct genl_info *info)
-{
-	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_CLASS_NAME))
-		return -EINVAL;
-	return synq_edit_del_class(conf,
-				   nla_data(info->attrs[SYNQ_A_CLASS_NAME]),
-				   info->extack);
-}
-
-int synq_nl_class_del_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return edit(info, del_class);
-}
-
-/* The family is told by the length of the address. */
-static int read_prefix(struct synq_prefix *prefix, struct genl_info *info)
-{
-	const struct nlattr *attr = info->attrs[SYNQ_A_MATCH_SOURCE];
-
-	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_MATCH_SOURCE) ||
-	    GENL_REQ_ATTR_CHECK(info, SYNQ_A_MATCH_LENGTH))
-		return -EINVAL;
-	if (nla_len(attr) != 4 && nla_len(attr) != 16) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "an address has 4 or 16 bytes");
-		return -EINVAL;
-	}
-	memset(prefix, 0, sizeof(*prefix));
-	prefix->is_v6 = nla_len(attr) == 16;
-	prefix->len = nla_get_u8(info->attrs[SYNQ_A_MATCH_LENGTH]);
-	memcpy(prefix->addr, nla_data(attr), nla_len(attr));
-	return 0;
-}
-
-/* Where it has a class, too. */
-static int read_match(struct synq_prefix *prefix,
-		      struct synq_service_key *service, struct genl_info *info)
-{
-	return read_prefix(prefix, info) ?:
-	       synq_nl_read_service(service, info->attrs, &synq_nl_match_names,
-				    info->extack);
-}
-
-static int put_match(struct synq_conf *conf, struct genl_info *info,
-		     bool exists)
-{
-	struct synq_service_key service;
-	struct synq_prefix prefix;
-	int err;
-
-	err = read_match(&prefix, &service, info);
-	if (err)
-		return err;
-	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_MATCH_CLASS))
-		return -EINVAL;
-	return synq_edit_put_match(conf, &prefix, &service,
-				   nla_data(info->attrs[SYNQ_A_MATCH_CLASS]),
-				   exists, info->extack);
-}
-
-static int add_match(struct synq_net *sn, struct synq_conf *conf,
-		     struct genl_info *info)
-{
-	return put_match(conf, info, false);
-}
-
-int synq_nl_match_add_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return edit(info, add_match);
-}
-
-static int set_match(struct synq_net *sn, struct synq_conf *conf,
-		     struct genl_info *info)
-{
-	return put_match(conf, info, true);
-}
-
-int synq_nl_match_set_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return edit(info, set_match);
-}
-
-static int del_match(struct synq_net *sn, struct synq_conf *conf,
-		     struct genl_info *info)
-{
-	struct synq_service_key service;
-	struct synq_prefix prefix;
-
-	return read_match(&prefix, &service, info) ?:
-	       synq_edit_del_match(conf, &prefix, &service, info->extack);
-}
-
-int synq_nl_match_del_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return edit(info, del_match);
-}
-
-static int add_forward(struct synq_net *sn, struct synq_conf *conf,
-		       struct genl_info *info)
-{
-	struct synq_service_key key;
-
-	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_SERVICE_PORT) ||
-	    GENL_REQ_ATTR_CHECK(info, SYNQ_A_SERVICE_FORWARD))
-		return -EINVAL;
-	return synq_nl_read_service(&key, info->attrs, &synq_nl_service_names,
-				    info->extack) ?:
-	       synq_forward_add(sn, conf, &key, info->extack);
-}
-
-int synq_nl_service_add_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return edit(info, add_forward);
-}
-
-static int del_forward(struct synq_net *sn, struct synq_conf *conf,
-		       struct genl_info *info)
-{
-	struct synq_service_key key;
-
-	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_SERVICE_PORT))
-		return -EINVAL;
-	return synq_nl_read_service(&key, info->attrs, &synq_nl_service_names,
-				    info->extack) ?:
-	       synq_forward_del(conf, &key, info->extack);
-}
-
-int synq_nl_service_del_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return edit(info, del_forward);
-}
-
-static int read_listener(struct synq_listener_edit *edit,
-			 struct genl_info *info)
-{
-	const struct nlattr *enforce = info->attrs[SYNQ_A_LISTENER_ENFORCE];
-	const struct nlattr *app = info->attrs[SYNQ_A_LISTENER_APP_ORDER];
-	const struct nlattr *retries =
-		info->attrs[SYNQ_A_LISTENER_SYNACK_RETRIES];
-	const struct nlattr *cookies = info->attrs[SYNQ_A_LISTENER_COOKIES];
-	const struct nlattr *app_cookies =
-		info->attrs[SYNQ_A_LISTENER_APP_COOKIES];
-	const struct nlattr *order = info->attrs[SYNQ_A_LISTENER_ORDER];
-
-	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_LISTENER_PORT))
-		return -EINVAL;
-	*edit = (struct synq_listener_edit){
-		.port = nla_get_u16(info->attrs[SYNQ_A_LISTENER_PORT]),
-		.has_order = order,
-		.order = order ? nla_get_u8(order) : 0,
-		.has_app_order = app,
-		.app_order = app && nla_get_u8(app),
-		.has_synack_retries = retries,
-		.synack_retries = retries ? nla_get_u8(retries) : 0,
-		.has_cookies = cookies,
-		.cookies = cookies ? nla_get_u8(cookies) : 0,
-		.has_app_cookies = app_cookies,
-		.app_cookies = app_cookies && nla_get_u8(app_cookies),
-		.has_observe = enforce,
-		.observe = enforce && !nla_get_u8(enforce),
-	};
-	return 0;
-}
-
-static int add_listener(struct synq_net *sn, struct synq_conf *conf,
-			struct genl_info *info)
-{
-	struct synq_listener_edit edit;
-
-	return read_listener(&edit, info) ?:
-	       synq_edit_add_listener(sn, conf, &edit, info->extack);
-}
-
-int synq_nl_listener_add_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return edit(info, add_listener);
-}
-
-static int set_listener(struct synq_net *sn, struct synq_conf *conf,
-			struct genl_info *info)
-{
-	struct synq_listener_edit edit;
-
-	return read_listener(&edit, info) ?:
-	       synq_edit_set_listener(conf, &edit, info->extack);
-}
-
-int synq_nl_listener_set_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return edit(info, set_listener);
-}
-
-static int del_listener(struct synq_net *sn, struct synq_conf *conf,
-			struct genl_info *info)
-{
-	/* This operation has no other attribute: attrs ends with the port. */
-	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_LISTENER_PORT))
-		return -EINVAL;
-	return synq_edit_del_listener(conf,
-				      nla_get_u16(info->attrs[SYNQ_A_LISTENER_PORT]),
-				      info->extack);
-}
-
-int synq_nl_listener_del_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return edit(info, del_listener);
 }
 
 int synq_nl_classify_doit(struct sk_buff *skb, struct genl_info *info)
@@ -527,7 +192,7 @@ int synq_nl_classify_doit(struct sk_buff *skb, struct genl_info *info)
 	reply = new_reply(info, &head);
 	if (!reply)
 		return -ENOMEM;
-	err = synq_nl_put_answer(reply, net_of(info), info->attrs,
+	err = synq_nl_put_answer(reply, synq_nl_net(info), info->attrs,
 				 info->extack);
 	if (err == -ENOENT || err == -EINVAL) {
 		nlmsg_free(reply);

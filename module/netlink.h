@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The generic netlink family.  See netlink.c, netlink_dump.c, netlink_event.c and
- * netlink_service.c.
+ * The generic netlink family.  See netlink.c, netlink_edit.c, netlink_dump.c,
+ * netlink_event.c and netlink_service.c.
  */
 #ifndef _SYNQ_NETLINK_H
 #define _SYNQ_NETLINK_H
 
 #include <net/genetlink.h>
+#include "synq.h"
 
-struct synq_net;
 struct synq_service_key;
 
 /**
@@ -45,6 +45,12 @@ int synq_nl_put_conf(struct sk_buff *skb, const struct synq_net *sn);
 void synq_nl_tell(const struct synq_net *sn);
 void synq_nl_event_init(void);
 void synq_nl_event_exit(void);
+
+/* The network namespace that a message is about. */
+static inline struct synq_net *synq_nl_net(struct genl_info *info)
+{
+	return synq_net(genl_info_net(info));
+}
 
 /* Not aligned, so that no padding is needed: readers copy. */
 static inline int synq_nl_put_u64(struct sk_buff *skb, int attr, u64 value)
