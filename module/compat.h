@@ -15,6 +15,9 @@
 #include <net/ipv6.h>
 #include <net/secure_seq.h>
 #include <net/tcp.h>
+#ifdef SYNQ_HAVE_ACCECN
+#include <net/tcp_ecn.h>
+#endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
 #error "synq needs Linux 6.1 or later"
@@ -131,6 +134,41 @@ static inline u32 synq_ts_offset6(const struct net *net,
 					   th->source).ts_off;
 #else
 	return 0;
+#endif
+}
+
+/* Accurate ECN (RFC 9768), of which the kernel has a header of its own since 6.18. */
+#ifndef TCPOPT_ACCECN1
+#define TCPOPT_ACCECN1	174
+#endif
+
+/* Does a listener agree to it, if a SYN asks for it? */
+static inline bool synq_accepts_accecn(const struct sock *sk,
+				       const struct tcphdr *syn)
+{
+#ifdef SYNQ_HAVE_ACCECN
+	return tcp_accecn_syn_requested(syn) &&
+	       (READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_ecn) >=
+		TCP_ECN_IN_ACCECN_OUT_ACCECN || tcp_ca_needs_accecn(sk));
+#else
+	return false;
+#endif
+}
+
+static inline bool synq_sends_accecn_option(const struct net *net)
+{
+#ifdef SYNQ_HAVE_ACCECN
+	return READ_ONCE(net->ipv4.sysctl_tcp_ecn_option);
+#else
+	return false;
+#endif
+}
+
+/* The flags of a SYN-ACK by the ECN bits of the SYN. */
+static inline void synq_agree_to_accecn(struct tcphdr *th, u8 bits)
+{
+#ifdef SYNQ_HAVE_ACCECN
+	tcp_accecn_echo_syn_ect(th, bits);
 #endif
 }
 

@@ -12,6 +12,8 @@
  *			(its shift), SACK, ECN.  Our clock, in ms and never ahead of
  *			it, plus the offset of the connection.  A client without
  *			time stamps is offered nothing but an MSS.
+ *			Whether ECN is the accurate one it sees by the flags of the
+ *			final ACK.
  * window scaling	of ours is nowhere in it: the kernel works it out again, by
  *			tcp_select_initial_window(), from the listener's
  *			buffer, the route and sysctls.  So do we, in the
@@ -53,6 +55,8 @@
 #define TS_SACK		BIT(4)
 #define TS_ECN		BIT(5)
 
+#define RESERVED_FLAGS	0x0f000000	/* of RFC 3168; one of them has a name now */
+
 static void read_options(const struct sock *sk, const struct sk_buff *syn,
 			 bool is_v6, struct tcp_options_received *opt)
 {
@@ -74,18 +78,39 @@ static u32 sequence_of(const struct sk_buff *syn, bool is_v6, u16 mss)
 						 &mss);
 }
 
-static bool accepts_ecn(const struct sock *sk, const struct sk_buff *syn,
-			const struct dst_entry *dst, bool is_v6)
+static u8 ect_of(const struct sk_buff *syn, bool is_v6)
 {
-	const struct tcphdr *th = tcp_hdr(syn);
-	u8 dsfield = is_v6 ? ipv6_get_dsfield(ipv6_hdr(syn)) : ip_hdr(syn)->tos;
+	return (is_v6 ? ipv6_get_dsfield(ipv6_hdr(syn)) : ip_hdr(syn)->tos) &
+	       INET_ECN_MASK;
+}
 
+/* What is agreed on with a client. */
+enum ecn {
+	ECN_NONE,
+	ECN_CLASSIC,	/* RFC 3168 */
+	ECN_ACCURATE,	/* RFC 9768 */
+};
+
+/*
+ * As tcp_ecn_create_request().  A SYN that is marked as capable is one of RFC 3168 only
+ * if it has one of the flags that were reserved then.
+ */
+static enum ecn ecn_of(const struct sock *sk, const struct sk_buff *syn,
+		       const struct dst_entry *dst, bool is_v6)
+{
+	const u32 by_route = dst_feature(dst, DST_FEATURE_ECN_MASK);
+	const struct tcphdr *th = tcp_hdr(syn);
+
+	if (synq_accepts_accecn(sk, th))
+		return ECN_ACCURATE;
 	if (!th->ece || !th->cwr)
-		return false;
-	return (INET_ECN_is_not_ect(dsfield) &&
-		(READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_ecn) ||
-		 dst_feature(dst, RTAX_FEATURE_ECN))) ||
-	       tcp_ca_needs_ecn(sk);
+		return ECN_NONE;
+	if (tcp_ca_needs_ecn(sk) || by_route & DST_FEATURE_ECN_CA)
+		return ECN_CLASSIC;
+	if (!READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_ecn) && !by_route)
+		return ECN_NONE;
+	return ect_of(syn, is_v6) == INET_ECN_NOT_ECT ||
+	       tcp_flag_word(th) & htonl(RESERVED_FLAGS) ? ECN_CLASSIC : ECN_NONE;
 }
 
 static u32 offset_of(const struct sock *sk, const struct sk_buff *syn,
@@ -165,7 +190,7 @@ static void add_option(struct synq_answer_tcp *tcp, u8 a, u8 b, u8 c, u8 d)
 /* In the order and with the padding that tcp_options_write() gives them. */
 static void write_options(struct synq_answer_tcp *tcp,
 			  const struct tcp_options_received *opt, u16 mss,
-			  u32 tsval, u8 scale)
+			  u32 tsval, u8 scale, bool accecn)
 {
 	add_option(tcp, TCPOPT_MSS, TCPOLEN_MSS, mss >> 8, mss & 0xff);
 	if (opt->saw_tstamp) {
@@ -174,6 +199,12 @@ static void write_options(struct synq_answer_tcp *tcp,
 			   TCPOPT_TIMESTAMP, TCPOLEN_TIMESTAMP);
 		tcp->option[tcp->options++] = htonl(tsval);
 		tcp->option[tcp->options++] = htonl(opt->rcv_tsval);
+	}
+	/* Nothing was received: three counters of 24 bits at 1, 0 and 1. */
+	if (accecn) {
+		add_option(tcp, TCPOPT_ACCECN1, 2 + 3 * 3, 0, 0);
+		add_option(tcp, 1, 0, 0, 0);
+		add_option(tcp, 0, 0, 1, TCPOPT_NOP);
 	}
 	if (opt->wscale_ok)
 		add_option(tcp, TCPOPT_NOP, TCPOPT_WINDOW, TCPOLEN_WINDOW,
@@ -187,25 +218,29 @@ static void fill_in(struct synq_answer_tcp *tcp, const struct synq_answer *answe
 	u16 mss = tcp_mss_clamp(tcp_sk(sk),
 				max_t(u32, dst_metric_advmss(answer->dst),
 				      TCP_MIN_MSS));
+	enum ecn ecn = ecn_of(sk, syn, answer->dst, answer->is_v6);
 	struct tcp_options_received opt;
 	struct synq_window window;
-	bool ecn;
 
 	read_options(sk, syn, answer->is_v6, &opt);
-	ecn = opt.saw_tstamp &&
-	      accepts_ecn(sk, syn, answer->dst, answer->is_v6);
+	if (!opt.saw_tstamp && ecn == ECN_CLASSIC)
+		ecn = ECN_NONE;
 	window = window_of(sk, answer->dst,
 			   mss - (opt.saw_tstamp ? TCPOLEN_TSTAMP_ALIGNED : 0),
 			   opt.wscale_ok);
 	tcp->th.syn = 1;
 	tcp->th.ack = 1;
-	tcp->th.ece = ecn;
+	tcp->th.ece = ecn == ECN_CLASSIC;
+	if (ecn == ECN_ACCURATE)
+		synq_agree_to_accecn(&tcp->th, ect_of(syn, answer->is_v6));
 	tcp->th.seq = htonl(sequence_of(syn, answer->is_v6, opt.mss_clamp));
 	tcp->th.ack_seq = htonl(ntohl(tcp_hdr(syn)->seq) + 1);
 	tcp->th.window = htons(window.bytes);
 	write_options(tcp, &opt, mss,
-		      time_stamp(&opt, ecn) +
-		      offset_of(sk, syn, answer->is_v6), window.scale);
+		      time_stamp(&opt, ecn != ECN_NONE) +
+		      offset_of(sk, syn, answer->is_v6), window.scale,
+		      ecn == ECN_ACCURATE &&
+		      synq_sends_accecn_option(sock_net(sk)));
 }
 
 /**

@@ -5,11 +5,13 @@
 # kernel under tcp_syncookies=2 first, then of synq, whatever the client offers and
 # the listener and the sysctls say.
 #
+# Where the kernel has Accurate ECN (RFC 9768), with that, too.
+#
 # Would miss its mark if: a client could tell synq's cookies from the kernel's, or
 # an option were offered that the kernel cannot read again from the final ACK.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-CASES=24
+CASES=41
 plan $((2 * CASES + 10))
 
 conf() {
@@ -109,8 +111,30 @@ offers() {
 	like_stock "ECN" -f SEC -o $all
 	like_stock "ECN, but marked as capable" -f SEC -t 2 -o $all
 	like_stock "ECN without time stamps" -f SEC
+	like_stock "AccECN" -f SECN -o $all
+	like_stock "AccECN, but marked as capable" -f SECN -t 2 -o $all
+	like_stock "AccECN without time stamps" -f SECN
 	like_stock "PSH, URG and data" -f SPU -d 400 -o $all
 	like_stock "TOS" -t 0x48 -o $all
+}
+
+# accecn N: with this net.ipv4.tcp_ecn, where the kernel has it
+accecn() {
+	if ! srv sysctl -qw net.ipv4.tcp_ecn="$1" 2>/dev/null; then
+		for _ in {1..6}; do
+			skip "IPv$family, tcp_ecn $1: AccECN" "not on this kernel"
+		done
+		return
+	fi
+	like_stock "tcp_ecn $1: AccECN" -f SECN -o $all
+	like_stock "tcp_ecn $1: AccECN, marked as capable" -f SECN -t 1 -o mss=1460,ts=1
+	like_stock "tcp_ecn $1: AccECN without time stamps" -f SECN -t 3
+	like_stock "tcp_ecn $1: another code for AccECN" -f SCN -t 2 -o $all
+	like_stock "tcp_ecn $1: ECN" -f SEC -o $all
+	set_sysctl "$SRV" net.ipv4.tcp_ecn_option 0
+	like_stock "tcp_ecn $1: AccECN without its option" -f SECN -o $all
+	set_sysctl "$SRV" net.ipv4.tcp_ecn_option 2
+	set_sysctl "$SRV" net.ipv4.tcp_ecn 2
 }
 
 # settings: what the server has
@@ -121,6 +145,8 @@ settings() {
 	set_sysctl "$SRV" net.ipv4.tcp_timestamps 0
 	like_stock "no time stamps at the server" -o $all
 	set_sysctl "$SRV" net.ipv4.tcp_timestamps 1
+	accecn 3
+	accecn 5
 	set_sysctl "$SRV" net.ipv4.tcp_sack 0
 	set_sysctl "$SRV" net.ipv4.tcp_window_scaling 0
 	set_sysctl "$SRV" net.ipv4.tcp_ecn 0
@@ -147,6 +173,11 @@ settings() {
 	serve
 	ip -n "$SRV" route change "${route[@]}" advmss 900 window 20000 initrwnd 4
 	like_stock "metrics of the route" -o $all
+	set_sysctl "$SRV" net.ipv4.tcp_ecn 0
+	ip -n "$SRV" route change "${route[@]}" features ecn
+	like_stock "ECN by the route" -f SEC -o $all
+	like_stock "ECN by the route, but marked as capable" -f SEC -t 2 -o $all
+	set_sysctl "$SRV" net.ipv4.tcp_ecn 2
 	ip -n "$SRV" route change "${route[@]}"
 }
 

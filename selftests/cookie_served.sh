@@ -12,7 +12,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"
-plan 35
+plan 39
 
 N=20
 
@@ -116,6 +116,17 @@ same_options "as they are" 4
 same_options "as they are" 6
 set_sysctl "$CLI" net.ipv4.tcp_ecn 1
 same_options "ECN" 4
+# Accurate ECN
+if srv sysctl -qw net.ipv4.tcp_ecn=3 2>/dev/null; then
+	set_sysctl "$CLI" net.ipv4.tcp_ecn 3
+	same_options "AccECN" 4
+	same_options "AccECN" 6
+	set_sysctl "$SRV" net.ipv4.tcp_ecn 2
+else
+	for _ in {1..4}; do
+		skip "AccECN" "not on this kernel"
+	done
+fi
 set_sysctl "$CLI" net.ipv4.tcp_ecn 0
 set_sysctl "$CLI" net.ipv4.tcp_timestamps 0
 client "$TMP/c" -n 5 -c 5 -s 10.3.0.1 -w 20000 $V4 $PORT

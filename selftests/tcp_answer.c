@@ -155,14 +155,15 @@ static void print_options(const uint8_t *at, const uint8_t *end)
 			printf("ts");
 			tsval = word_at(at + 2);
 			tsecr = word_at(at + 6);
-		} else if (*at == FAST_OPEN) {
+		} else {
 			size_t i;
 
-			printf("fo:");
+			if (*at == FAST_OPEN)
+				printf("fo:");
+			else
+				printf("%u:", *at);
 			for (i = 2; i < len; i++)
 				printf("%02x", at[i]);
-		} else {
-			printf("%u", *at);
 		}
 		at += len;
 	}
@@ -170,13 +171,13 @@ static void print_options(const uint8_t *at, const uint8_t *end)
 		printf(" tsecr=%u tsval=%u", tsecr, tsval);
 }
 
-static void print_flags(uint8_t flags)
+static void print_flags(unsigned int flags)
 {
-	static const char letters[] = "FSRPAUEC";
+	static const char letters[] = "FSRPAUECN";
 	int i;
 
 	printf(" flags=");
-	for (i = 0; i < 8; i++)
+	for (i = 0; i < 9; i++)
 		if (flags & 1 << i)
 			putchar(letters[i]);
 }
@@ -188,7 +189,7 @@ static void print_tcp(const uint8_t *tcp, size_t len, uint32_t addresses,
 	uint32_t pseudo = addresses + IPPROTO_TCP + len;
 	size_t header = (tcp[12] >> 4) * 4;
 
-	print_flags(tcp[13]);
+	print_flags((tcp[12] & 1) << 8 | tcp[13]);
 	printf(" ack=%u window=%u data=%zu",
 	       tcp[13] & TH_ACK ? word_at(tcp + 8) - seq : 0,
 	       tcp[14] << 8 | tcp[15], len - header);

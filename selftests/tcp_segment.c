@@ -2,9 +2,9 @@
 /*
  * tcp_peer segment [OPTION...] ADDRESS PORT: -n bare TCP segments through a raw
  * socket, from -S addresses from -s on, with the flags of -f (letters of
- * FSRPAUEC; default S), -d bytes of data and source ports from -p on.  -r N sends
- * N in a second, the default as fast as possible; -E FILE goes on after them until
- * FILE exists.  IPv4 and IPv6.  -o LIST has other options than an MSS (see
+ * FSRPAUECN, N being what was NS and is AE; default S), -d bytes of data and source
+ * ports from -p on.  -r N sends N in a second, the default as fast as possible; -E FILE
+ * goes on after them until FILE exists.  IPv4 and IPv6.  -o LIST has other options than an MSS (see
  * tcp_answer.c), -t TOS and -T TTL say what the IP header has, and -w MS prints what
  * is answered until MS after the last.
  *
@@ -113,7 +113,7 @@ static size_t make_tcp(uint8_t *to, const struct address *from, uint32_t n)
 	memcpy(to + 4, &n, 4);
 	if (opt.flags & TH_ACK)
 		memcpy(to + 8, &n, 4);
-	to[12] = (opt.doff >= 0 ? opt.doff : (int)len / 4) << 4;
+	to[12] = (opt.doff >= 0 ? opt.doff : (int)len / 4) << 4 | opt.flags >> 8;
 	to[13] = opt.flags;
 	to[14] = 0xff;
 	if (opt.mutate)
@@ -310,7 +310,7 @@ static void send_one(int fd, uint32_t n)
 
 static int flags_of(const char *text)
 {
-	static const char letters[] = "FSRPAUEC";
+	static const char letters[] = "FSRPAUECN";
 	int flags = 0;
 
 	for (; *text; text++) {
