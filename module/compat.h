@@ -137,7 +137,7 @@ static inline u32 synq_ts_offset6(const struct net *net,
 #endif
 }
 
-/* Accurate ECN (RFC 9768), of which the kernel has a header of its own since 6.18. */
+/* Accurate ECN (RFC 9768), to which newer kernels can be told to agree. */
 #ifndef TCPOPT_ACCECN1
 #define TCPOPT_ACCECN1	174
 #endif

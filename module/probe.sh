@@ -11,7 +11,7 @@ set -eu
 include=$1/include
 
 probe() { # name, header, extended regex over the header as one line
-	if [ -e "$include/$2" ] && tr -s '\n\t ' ' ' < "$include/$2" | grep -qE "$3"; then
+	if tr -s '\n\t ' ' ' < "$include/$2" | grep -qE "$3"; then
 		printf -- '-DSYNQ_HAVE_%s ' "$1"
 	fi
 }
@@ -36,5 +36,5 @@ probe SEQ_AND_TS_OFF net/secure_seq.h \
 	'secure_tcp_seq_and_ts_off\('
 probe TW_ISN net/tcp.h \
 	'u32 tcp_tw_isn;'
-probe ACCECN net/tcp_ecn.h \
-	'tcp_accecn_echo_syn_ect\('
+probe ACCECN net/tcp.h \
+	'tcp_ca_needs_accecn\('
