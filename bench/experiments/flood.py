@@ -103,8 +103,8 @@ def amplify(name, flood, fast=False, **factors):
 
 
 def no_rate(n):
-    """The same, where the ordinary class has no rate."""
-    return amplify(f"amplify-no-rate-{n}", n, config="flood-no-rate.synq",
+    """The same, where the ordinary class has no rate; not so long that it is let in again."""
+    return amplify(f"amplify-no-rate-{n}", n, config="flood-no-rate.synq", count=90,
                    systems=("stock:1", "synq:1", "synq:2"))
 
 
