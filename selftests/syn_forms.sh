@@ -153,6 +153,9 @@ forms
 fragments
 
 # --- ten times the rate ---
+# Half open are counted before and after: none may be given up meanwhile, as what came a
+# minute ago would be.
+set_sysctl "$SRV" net.ipv4.tcp_synack_retries 8
 police
 limited "IPv4 SYN" "${four[@]}"
 limited "SYN and PSH" -f SP "${four[@]}"
@@ -174,6 +177,7 @@ limited_cookies "cookies, SYN with data" -d 400 "${four[@]}"
 limited_cookies "cookies, in three fragments" -F 1 -d 100 "${four[@]}"
 limited_cookies "cookies, IPv6 SYN with data" -d 400 "${six[@]}"
 limited_cookies "cookies, IPv6, behind both" -X df "${six[@]}"
+set_sysctl "$SRV" net.ipv4.tcp_synack_retries 5
 
 three_classes | apply
 class=default
