@@ -95,8 +95,7 @@ static struct dst_entry *route6(struct synq_answer *answer)
 /* Without its bits for ECN. */
 static u8 tos_of(const struct sk_buff *syn, bool is_v6)
 {
-	return (is_v6 ? ipv6_get_dsfield(ipv6_hdr(syn)) : ip_hdr(syn)->tos) &
-	       ~INET_ECN_MASK;
+	return synq_answer_dsfield(syn, is_v6) & ~INET_ECN_MASK;
 }
 
 /*

@@ -5,8 +5,11 @@
 #ifndef _SYNQ_ANSWER_H
 #define _SYNQ_ANSWER_H
 
+#include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
+#include <net/dsfield.h>
 #include <net/flow.h>
 
 #define SYNQ_ANSWER_OPTIONS	(40 / 4)
@@ -42,6 +45,13 @@ struct synq_answer_tcp {
 	__be32 option[SYNQ_ANSWER_OPTIONS];
 	u8 options;
 };
+
+/* TOS or traffic class of a SYN. */
+static inline u8 synq_answer_dsfield(const struct sk_buff *syn, bool is_v6)
+{
+	return is_v6 ? ipv6_get_dsfield(ipv6_hdr(syn)) :
+		       ipv4_get_dsfield(ip_hdr(syn));
+}
 
 bool synq_answer_route(struct synq_answer *answer, const struct sock *sk,
 		       struct sk_buff *syn, bool is_v6);

@@ -80,8 +80,7 @@ static u32 sequence_of(const struct sk_buff *syn, bool is_v6, u16 mss)
 
 static u8 ect_of(const struct sk_buff *syn, bool is_v6)
 {
-	return (is_v6 ? ipv6_get_dsfield(ipv6_hdr(syn)) : ip_hdr(syn)->tos) &
-	       INET_ECN_MASK;
+	return synq_answer_dsfield(syn, is_v6) & INET_ECN_MASK;
 }
 
 /* What is agreed on with a client. */

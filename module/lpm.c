@@ -23,7 +23,6 @@
  * An address is looked up in lpm_lookup.c.
  */
 #include <linux/bitops.h>
-#include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>

@@ -9,11 +9,9 @@
  */
 #include <linux/module.h>
 #include <linux/netlink.h>
-#include <linux/slab.h>
 #include <net/genetlink.h>
 #include "compat.h"
 #include "draft.h"
-#include "edit.h"
 #include "netlink.h"
 #include "netlink_gen.h"
 #include "trial.h"
