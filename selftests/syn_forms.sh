@@ -107,12 +107,17 @@ again_limited() {
 		"$(field "$TMP/again" connected)" 1 $most
 }
 
-# time_wait NAME: connections from $from and $stranger to $to; seven tests
-time_wait() {
-	local before
+# in_three_classes: without a rate
+in_three_classes() {
 	sq flush
 	three_classes | apply
 	sq listener add port 8081
+}
+
+# time_wait NAME: connections from $from and $stranger to $to; seven tests
+time_wait() {
+	local before
+	in_three_classes
 	"$PEER" client -N "$CLI" -q -s "$stranger" -P 5555 -w 3000 "$to" 8081 \
 		>"$TMP/c1"
 	must_come 30 left_are 1 "$stranger"
@@ -126,6 +131,9 @@ time_wait() {
 	is "$1: all connect, and are left in TIME_WAIT" \
 		"$(field "$TMP/again" connected)" $TUPLES
 	again_limited "$1, more than the rate"
+	# Clients that left before the server closed have left nothing behind there.
+	in_three_classes
+	again 20000
 	again_limited "$1, more than the rate, cookies" excess cookie
 	within "$1, no cookie: the connection in TIME_WAIT would not know it" \
 		"$(counter bulk excess_cookie 8081)" 0 0
