@@ -34,15 +34,22 @@ build_synq() {
 }
 
 # show: the guest's progress as one moving line on a terminal, as a line now and
-# then elsewhere; everything else as it comes.
+# then elsewhere; everything else as it comes.  The guest says how far it is by its own
+# clock, which may be one that counts instructions; what is shown are seconds of ours.
 show() {
-	local line word elapsed total text last='' shown=-100
+	local line word elapsed total text last='' shown=-100 began=''
 	while IFS= read -r line; do
 		read -r word elapsed total text <<<"$line"
 		if [ "$word" != @progress ]; then
 			[ ! -t 1 ] || printf '\r\033[K'
 			printf '%s\n' "$line"
-		elif [ -t 1 ]; then
+			continue
+		fi
+		: "${began:=$SECONDS}"
+		((elapsed == 0)) || [ "$total" = '?' ] ||
+			total=$(((SECONDS - began) * total / elapsed))
+		elapsed=$((SECONDS - began))
+		if [ -t 1 ]; then
 			printf '\r\033[K%4s of %s s  %s' "$elapsed" "$total" "$text"
 		elif [ "$text" != "$last" ] || ((elapsed >= shown + 30)); then
 			printf '%4s of %s s  %s\n' "$elapsed" "$total" "$text"
