@@ -11,7 +11,7 @@
 # an option were offered that the kernel cannot read again from the final ACK.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-CASES=41
+CASES=43
 plan $((2 * CASES + 10))
 
 conf() {
@@ -137,6 +137,17 @@ accecn() {
 	set_sysctl "$SRV" net.ipv4.tcp_ecn 2
 }
 
+# congestion: with tcp_ecn 0, what controls congestion may want ECN all the same
+congestion() {
+	ip -n "$SRV" route change "${route[@]}" congctl dctcp ||
+		die "no DCTCP on this kernel"
+	like_stock "ECN by the congestion control of the route" -f SEC -t 2 -o $all
+	ip -n "$SRV" route change "${route[@]}"
+	serve -O 6,13,dctcp
+	like_stock "ECN by the congestion control of the listener" -f SEC -t 2 -o $all
+	serve
+}
+
 # settings: what the server has
 settings() {
 	set_sysctl "$SRV" net.ipv4.tcp_reflect_tos 1
@@ -177,8 +188,9 @@ settings() {
 	ip -n "$SRV" route change "${route[@]}" features ecn
 	like_stock "ECN by the route" -f SEC -o $all
 	like_stock "ECN by the route, but marked as capable" -f SEC -t 2 -o $all
-	set_sysctl "$SRV" net.ipv4.tcp_ecn 2
 	ip -n "$SRV" route change "${route[@]}"
+	congestion
+	set_sysctl "$SRV" net.ipv4.tcp_ecn 2
 }
 
 load_synq

@@ -286,7 +286,7 @@ set_sysctl() {
 		echo "$3" >"/proc/sys/${2//.//}"
 	else
 		"$PEER" in "$1" -w "/proc/sys/${2//.//}" "$3"
-	fi
+	fi || die "$2 cannot be set to $3"
 }
 
 has_sysctl() {

@@ -23,7 +23,8 @@
  * -X: another process gets the socket and serves.  -S: an SMC socket.  -I: bound to
  * a device.  -T: IP_TRANSPARENT.  -K md5|ao[=ADDRESS[/BITS]]: a key for who comes
  * from there, or else for who never comes.
- * -O LEVEL,OPTION,VALUE: a socket option by its number, up to 4 times.
+ * -O LEVEL,OPTION,VALUE: a socket option by its number, up to 4 times; the value a
+ * number or a word.
  *
  * Ends when the file of -E exists and nothing more comes, or after -n accepts.
  */
@@ -63,7 +64,7 @@ static struct {
 	int number;
 	int chunk;
 	int again[2];
-	int option[4][3];
+	const char *option[4];
 	int options;
 	int processes;
 	int read_ms;
@@ -92,6 +93,19 @@ static struct totals {
 static void add(uint64_t *counter, uint64_t n)
 {
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+static void set_by_number(int fd, const char *text)
+{
+	int level, option, n;
+	char value[16], *end;
+
+	if (sscanf(text, "%d,%d,%15s", &level, &option, value) != 3)
+		die("server: not an option: %s", text);
+	n = strtol(value, &end, 10);
+	if (setsockopt(fd, level, option, *end ? (void *)value : &n,
+		       *end ? strlen(value) : sizeof(n)))
+		die("option %s: %s", text, strerror(errno));
 }
 
 static int open_listener(void)
@@ -125,8 +139,7 @@ static int open_listener(void)
 	if (opt.key)
 		add_key(fd, opt.key);
 	for (i = 0; i < opt.options; i++)
-		set_option(fd, opt.option[i][0], opt.option[i][1],
-			   opt.option[i][2], "-O");
+		set_by_number(fd, opt.option[i]);
 	if (bind(fd, &opt.address.sa, opt.address.len))
 		die("bind: %s", strerror(errno));
 	if (listen(fd, opt.backlog))
@@ -393,15 +406,6 @@ static void parse_again(char *text)
 	opt.again[0] = number(text, 0, 1 << 20);
 }
 
-static void parse_option(const char *text)
-{
-	int *option = opt.option[opt.options++];
-
-	if (opt.options > 4 ||
-	    sscanf(text, "%d,%d,%d", option, option + 1, option + 2) != 3)
-		die("%s: not LEVEL,OPTION,VALUE, or too many", text);
-}
-
 static void parse(int argc, char **argv)
 {
 	int c;
@@ -428,7 +432,11 @@ static void parse(int argc, char **argv)
 		case 'I': opt.device = optarg; break;
 		case 'K': opt.key = optarg; break;
 		case 'L': parse_again(optarg); break;
-		case 'O': parse_option(optarg); break;
+		case 'O':
+			if (opt.options == 4)
+				die("server: more than 4 times -O");
+			opt.option[opt.options++] = optarg;
+			break;
 		case 'M': opt.mptcp = true; break;
 		case 'R': opt.reuseport = true; break;
 		case 'S': opt.smc = true; break;

@@ -17,7 +17,7 @@ GUEST_TREES='/etc/iproute2 /usr/share/iproute2 /etc/protocols /etc/services
 # Modules that are there to be loaded on demand, besides those loaded first.
 GUEST_MODULES='nfnetlink_hook nfnetlink_queue ip_set_hash_net af_packet tls ifb tun bridge br_netfilter vrf macvlan ip_gre ip_tables
 ip6_tables iptable_filter iptable_mangle iptable_raw ip6table_filter ip6table_mangle
-ip6table_raw nf_conntrack_netlink
+ip6table_raw nf_conntrack_netlink tcp_dctcp
 nf_log_syslog nf_nat nf_synproxy_core nft_chain_nat nft_connlimit nft_dynset
 nft_fib_inet nft_hash nft_log nft_masq nft_meta_bridge nft_nat nft_numgen nft_objref nft_queue
 nft_quota nft_redir nft_reject nft_socket nft_synproxy nft_tproxy xt_comment xt_CT
