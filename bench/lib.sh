@@ -46,8 +46,11 @@ show() {
 			continue
 		fi
 		: "${began:=$SECONDS}"
-		((elapsed == 0)) || [ "$total" = '?' ] ||
+		if [ "$total" != '?' ] && ((elapsed > 0 && SECONDS > began)); then
 			total=$(((SECONDS - began) * total / elapsed))
+		else
+			total='?'
+		fi
 		elapsed=$((SECONDS - began))
 		if [ -t 1 ]; then
 			printf '\r\033[K%4s of %s s  %s' "$elapsed" "$total" "$text"
