@@ -62,11 +62,12 @@ wait_at_the_gate() {
 	BULK=$CROWD
 }
 
-# They come as gold, which gets cookies and would have all slots, and return as bulk.
+# They come as gold, which gets cookies and would have all slots, and return as bulk, for
+# which there are 4 s.
 come_by_cookies() {
 	sq match add source "$LATE_NET" class gold || die "no match"
 	sq class set gold cookies always || die "no cookies"
-	cli tc qdisc add dev veth0 root netem delay 2s || die "no netem"
+	cli tc qdisc add dev veth0 root netem delay 4s || die "no netem"
 	client "$TMP/bulk" -n $CROWD -c $CROWD -s $LATECOMER -S $CROWD -i l \
 		-w 60000 $V4 $PORT
 	must_come 20 counter_from gold cookie_sent $CROWD
