@@ -135,21 +135,6 @@ void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
 }
 
 /**
- * synq_flight_clock_least() - how long handshakes take at least
- * @clock: of a listener
- *
- * All but a few.  A machine that stands still for a moment makes them longer, and
- * the queue would be foreseen to be shorter when the next ones complete.
- *
- * Context: any; callers exclude each other
- * Return: ns
- */
-u64 synq_flight_clock_least(const struct synq_flight_clock *clock)
-{
-	return clock->mean_ns - min(clock->mean_ns, 2 * clock->deviation_ns);
-}
-
-/**
  * synq_flight_init() - nothing is known yet
  * @flight: zero
  *
@@ -196,12 +181,14 @@ static void resolve(struct synq_flight *flight, unsigned int i)
 	flight->begun[i] = 0;
 }
 
-static void sum_up(struct synq_flight *flight)
+/* The next @steps slices come: those before the window are not waited for any more. */
+static void wait_no_more(struct synq_flight *flight, u32 steps)
 {
-	u32 left = flight->used & places(flight->slice, SYNQ_FLIGHT_WINDOW);
+	u32 n = min_t(u32, steps, SYNQ_FLIGHT_WINDOW);
+	u32 left = flight->used & places(flight->slice + n - SYNQ_FLIGHT_WINDOW, n);
 
-	for (flight->waited = 0; left; left &= left - 1)
-		flight->waited += flight->open[__ffs(left)];
+	for (; left; left &= left - 1)
+		flight->waited -= flight->open[__ffs(left)];
 }
 
 /* That of all in some places is.  Returns false if there are none. */
@@ -233,8 +220,8 @@ static bool forget(struct synq_flight *flight,
 }
 
 /* Slices of another length: what is open counts as begun just now. */
-static void rebase(struct synq_flight *flight,
-		   const struct synq_flight_clock *clock)
+static noinline void rebase(struct synq_flight *flight,
+			    const struct synq_flight_clock *clock)
 {
 	s64 open = 0;
 	u32 begun = 0;
@@ -275,6 +262,37 @@ u64 synq_flight_clock_next(const struct synq_flight_clock *clock, u64 now_ns)
 	return clock->epoch_ns + (slice_of(clock, now_ns) + 1) * clock->slice_ns;
 }
 
+static noinline void advance_to(struct synq_flight *flight,
+				const struct synq_flight_clock *clock, u64 now)
+{
+	u32 steps, over;
+	bool changed;
+
+	steps = min_t(u64, now - flight->slice, SYNQ_FLIGHT_SLICES);
+	wait_no_more(flight, steps);
+	over = flight->used & places(now, steps);
+	WRITE_ONCE(flight->used, flight->used & ~over);
+	changed = resolve_all(flight, over);
+	flight->slice = now;
+	changed |= forget(flight, clock);
+	if (changed)
+		flight->ratio = div64_u64(min(flight->completed, flight->resolved) *
+					  SYNQ_FLIGHT_ONE, flight->resolved);
+}
+
+/* Mostly there is nothing to do. */
+static void advance(struct synq_flight *flight,
+		    const struct synq_flight_clock *clock, u64 now_ns)
+{
+	u64 now;
+
+	if (flight->epoch_ns != clock->epoch_ns)
+		rebase(flight, clock);
+	now = slice_of(clock, now_ns);
+	if (now > flight->slice)
+		advance_to(flight, clock, now);
+}
+
 /**
  * synq_flight_advance() - let time pass
  * @flight: handshakes of a class
@@ -286,25 +304,7 @@ u64 synq_flight_clock_next(const struct synq_flight_clock *clock, u64 now_ns)
 void synq_flight_advance(struct synq_flight *flight,
 			 const struct synq_flight_clock *clock, u64 now_ns)
 {
-	u32 steps, over;
-	bool changed;
-	u64 now;
-
-	if (flight->epoch_ns != clock->epoch_ns)
-		rebase(flight, clock);
-	now = slice_of(clock, now_ns);
-	if (now <= flight->slice)
-		return;
-	steps = min_t(u64, now - flight->slice, SYNQ_FLIGHT_SLICES);
-	over = flight->used & places(now, steps);
-	WRITE_ONCE(flight->used, flight->used & ~over);
-	changed = resolve_all(flight, over);
-	flight->slice = now;
-	sum_up(flight);
-	changed |= forget(flight, clock);
-	if (changed)
-		flight->ratio = div64_u64(min(flight->completed, flight->resolved) *
-					  SYNQ_FLIGHT_ONE, flight->resolved);
+	advance(flight, clock, now_ns);
 }
 
 /**
@@ -318,7 +318,7 @@ void synq_flight_advance(struct synq_flight *flight,
 void synq_flight_begin(struct synq_flight *flight,
 		       struct synq_flight_clock *clock, u64 now_ns)
 {
-	synq_flight_advance(flight, clock, now_ns);
+	advance(flight, clock, now_ns);
 	if (clock->first_ns < clock->epoch_ns + flight->slice * clock->slice_ns)
 		WRITE_ONCE(clock->first_ns, now_ns);
 	flight->waited++;
@@ -345,7 +345,7 @@ void synq_flight_complete(struct synq_flight *flight,
 {
 	u64 slice;
 
-	synq_flight_advance(flight, clock, now_ns);
+	advance(flight, clock, now_ns);
 	slice = age_ns < now_ns ? slice_of(clock, now_ns - age_ns) : 0;
 	if (slice + SYNQ_FLIGHT_SLICES <= flight->slice)
 		return;
@@ -367,49 +367,6 @@ void synq_flight_complete(struct synq_flight *flight,
 bool synq_flight_is_idle(const struct synq_flight *flight)
 {
 	return flight->slice - flight->written >= SYNQ_FLIGHT_SLICES;
-}
-
-/**
- * synq_flight_open() - handshakes that may still complete
- * @flight: advanced
- *
- * Context: any; callers exclude each other
- * Return: number
- */
-u32 synq_flight_open(const struct synq_flight *flight)
-{
-	return max_t(s64, flight->waited, 0);
-}
-
-/**
- * synq_flight_ratio() - how many of them will complete
- * @flight: advanced
- *
- * Context: any; callers exclude each other
- * Return: of SYNQ_FLIGHT_ONE
- */
-u32 synq_flight_ratio(const struct synq_flight *flight)
-{
-	return flight->ratio;
-}
-
-/**
- * synq_flight_expected() - how many of them will come
- * @open: synq_flight_open()
- * @ratio: synq_flight_ratio()
- *
- * synq_flight_forecast() adds no more to what is queued, whatever leaves meanwhile:
- * of a slice it expects the ratio of those begun less those that have completed, which
- * is no more than the ratio of those open.  Where more of a slice have completed than
- * were begun in it (they are off by one) it may add as many more.
- *
- * Context: any
- * Return: number
- */
-u32 synq_flight_expected(u32 open, u32 ratio)
-{
-	return div_u64((u64)open * ratio + SYNQ_FLIGHT_ONE - 1,
-		       SYNQ_FLIGHT_ONE);
 }
 
 /**

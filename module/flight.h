@@ -5,6 +5,8 @@
 #ifndef _SYNQ_FLIGHT_H
 #define _SYNQ_FLIGHT_H
 
+#include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/types.h>
 
 #define SYNQ_FLIGHT_SLICES	32
@@ -91,7 +93,6 @@ void synq_flight_clock_add(struct synq_flight_clock *clock, u64 now_ns,
 			   u64 age_ns);
 void synq_flight_clock_see(struct synq_flight_clock *clock, u64 now_ns);
 u64 synq_flight_clock_next(const struct synq_flight_clock *clock, u64 now_ns);
-u64 synq_flight_clock_least(const struct synq_flight_clock *clock);
 
 void synq_flight_init(struct synq_flight *flight);
 void synq_flight_begin(struct synq_flight *flight,
@@ -102,9 +103,6 @@ void synq_flight_complete(struct synq_flight *flight,
 void synq_flight_advance(struct synq_flight *flight,
 			 const struct synq_flight_clock *clock, u64 now_ns);
 bool synq_flight_is_idle(const struct synq_flight *flight);
-u32 synq_flight_open(const struct synq_flight *flight);
-u32 synq_flight_ratio(const struct synq_flight *flight);
-u32 synq_flight_expected(u32 open, u32 ratio);
 u32 synq_flight_most(u32 expected, u32 open, u32 times);
 void synq_flight_due(const struct synq_flight *flight, u32 ratio, u32 times,
 		     u64 due[SYNQ_FLIGHT_WINDOW]);
@@ -112,5 +110,63 @@ void synq_flight_outlook_at(struct synq_flight_outlook *outlook, u64 next_ns,
 			    u64 first_ns, u64 now_ns);
 u32 synq_flight_forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued,
 			 const struct synq_flight_outlook *outlook);
+
+/**
+ * synq_flight_clock_least() - how long handshakes take at least
+ * @clock: of a listener
+ *
+ * All but a few.  A machine that stands still for a moment makes them longer, and
+ * the queue would be foreseen to be shorter when the next ones complete.
+ *
+ * Context: any; callers exclude each other
+ * Return: ns
+ */
+static inline u64 synq_flight_clock_least(const struct synq_flight_clock *clock)
+{
+	return clock->mean_ns - min(clock->mean_ns, 2 * clock->deviation_ns);
+}
+
+/**
+ * synq_flight_open() - handshakes that may still complete
+ * @flight: advanced
+ *
+ * Context: any; callers exclude each other
+ * Return: number
+ */
+static inline u32 synq_flight_open(const struct synq_flight *flight)
+{
+	return max_t(s64, flight->waited, 0);
+}
+
+/**
+ * synq_flight_ratio() - how many of them will complete
+ * @flight: advanced
+ *
+ * Context: any; callers exclude each other
+ * Return: of SYNQ_FLIGHT_ONE
+ */
+static inline u32 synq_flight_ratio(const struct synq_flight *flight)
+{
+	return flight->ratio;
+}
+
+/**
+ * synq_flight_expected() - how many of them will come
+ * @open: synq_flight_open()
+ * @ratio: synq_flight_ratio()
+ *
+ * synq_flight_forecast() adds no more to what is queued, whatever leaves meanwhile:
+ * of a slice it expects the ratio of those begun less those that have completed, which
+ * is no more than the ratio of those open.  Where more of a slice have completed than
+ * were begun in it (they are off by one) it may add as many more.
+ *
+ * Context: any
+ * Return: number
+ */
+static inline u32 synq_flight_expected(u32 open, u32 ratio)
+{
+	return div_u64((u64)open * ratio + SYNQ_FLIGHT_ONE - 1,
+		       SYNQ_FLIGHT_ONE);
+}
 
 #endif /* _SYNQ_FLIGHT_H */

@@ -38,25 +38,6 @@
 #define FEW		8U	/* requests that say nothing in a short queue */
 
 /**
- * synq_flood_room() - requests that the SYN queue of a listener can hold
- * @backlog: of the listener
- * @syn_backlog: net.ipv4.tcp_max_syn_backlog
- * @cookies: net.ipv4.tcp_syncookies is not 0
- *
- * Without cookies the kernel keeps the last quarter of @syn_backlog for
- * destinations that it knows.
- *
- * Context: any
- * Return: requests, at least 1
- */
-u32 synq_flood_room(u32 backlog, u32 syn_backlog, bool cookies)
-{
-	if (!cookies)
-		backlog = min(backlog, syn_backlog - syn_backlog / 4);
-	return max(backlog, 1U);
-}
-
-/**
  * synq_flood_share() - the share of one class
  * @room: of the queue
  * @classes: that have a share; not 0
@@ -67,36 +48,6 @@ u32 synq_flood_room(u32 backlog, u32 syn_backlog, bool cookies)
 u32 synq_flood_share(u32 room, u32 classes)
 {
 	return room / 2 / classes;
-}
-
-/**
- * synq_flood_is_low() - is the queue so short that no class can have had its share?
- * @room: of the queue
- * @length: requests in it
- *
- * What is in it is less than it takes to say that it is a flood's; and with all that
- * others have a claim to, a half, and what is spare, a sixteenth, less than there is
- * room for.  So synq_flood_is_due() need not be asked about a class of which nothing is
- * noted.
- *
- * Context: any
- * Return: true if so
- */
-bool synq_flood_is_low(u32 room, u32 length)
-{
-	return length < room / 4;
-}
-
-/**
- * synq_flood_is_noted() - is a class flooded, or was it about to be?
- * @flood: its state
- *
- * Context: any
- * Return: false if there is nothing in it that could be over by now
- */
-bool synq_flood_is_noted(const struct synq_flood *flood)
-{
-	return READ_ONCE(flood->on) || READ_ONCE(flood->since_ns);
 }
 
 /* Is there none, or will there be none after @more have come? */

@@ -5,6 +5,8 @@
 #ifndef _SYNQ_FLOOD_H
 #define _SYNQ_FLOOD_H
 
+#include <linux/compiler.h>
+#include <linux/minmax.h>
 #include <linux/types.h>
 
 /**
@@ -41,15 +43,61 @@ struct synq_flood {
 	u64 hold_ns;
 };
 
-u32 synq_flood_room(u32 backlog, u32 syn_backlog, bool cookies);
 u32 synq_flood_share(u32 room, u32 classes);
-bool synq_flood_is_low(u32 room, u32 length);
-bool synq_flood_is_noted(const struct synq_flood *flood);
 bool synq_flood_is_full(const struct synq_flood_sight *sight);
 bool synq_flood_is_sated(const struct synq_flood_sight *sight);
 bool synq_flood_is_due(const struct synq_flood *flood,
 		       const struct synq_flood_sight *sight, u64 now_ns);
 bool synq_flood_turn(struct synq_flood *flood,
 		     const struct synq_flood_sight *sight, u64 now_ns);
+
+/**
+ * synq_flood_room() - requests that the SYN queue of a listener can hold
+ * @backlog: of the listener
+ * @syn_backlog: net.ipv4.tcp_max_syn_backlog
+ * @cookies: net.ipv4.tcp_syncookies is not 0
+ *
+ * Without cookies the kernel keeps the last quarter of @syn_backlog for
+ * destinations that it knows.
+ *
+ * Context: any
+ * Return: requests, at least 1
+ */
+static inline u32 synq_flood_room(u32 backlog, u32 syn_backlog, bool cookies)
+{
+	if (!cookies)
+		backlog = min(backlog, syn_backlog - syn_backlog / 4);
+	return max(backlog, 1U);
+}
+
+/**
+ * synq_flood_is_low() - is the queue so short that no class can have had its share?
+ * @room: of the queue
+ * @length: requests in it
+ *
+ * What is in it is less than it takes to say that it is a flood's; and with all that
+ * others have a claim to, a half, and what is spare, a sixteenth, less than there is
+ * room for.  So synq_flood_is_due() need not be asked about a class of which nothing is
+ * noted.
+ *
+ * Context: any
+ * Return: true if so
+ */
+static inline bool synq_flood_is_low(u32 room, u32 length)
+{
+	return length < room / 4;
+}
+
+/**
+ * synq_flood_is_noted() - is a class flooded, or was it about to be?
+ * @flood: its state
+ *
+ * Context: any
+ * Return: false if there is nothing in it that could be over by now
+ */
+static inline bool synq_flood_is_noted(const struct synq_flood *flood)
+{
+	return READ_ONCE(flood->on) || READ_ONCE(flood->since_ns);
+}
 
 #endif /* _SYNQ_FLOOD_H */

@@ -45,19 +45,23 @@ static void clear(struct synq_halfopen *halfopen, u64 slice)
 }
 
 /* Slices that come into use again are of 64 s ago. */
-static void advance(struct synq_halfopen *halfopen, u64 now_ns)
+static noinline void advance_to(struct synq_halfopen *halfopen, u64 now)
 {
-	u64 now = div64_u64(now_ns, SLICE_NS);
-	u32 steps;
+	u32 steps = min_t(u64, now - halfopen->slice, SYNQ_HALFOPEN_SLICES);
 
-	if (now <= halfopen->slice)
-		return;
-	steps = min_t(u64, now - halfopen->slice, SYNQ_HALFOPEN_SLICES);
 	while (steps)
 		clear(halfopen, now - --steps);
 	halfopen->slice = now;
 	if (now - halfopen->oldest >= SYNQ_HALFOPEN_SLICES)
 		halfopen->oldest = now - SYNQ_HALFOPEN_SLICES + 1;
+}
+
+static void advance(struct synq_halfopen *halfopen, u64 now_ns)
+{
+	u64 now = div64_u64(now_ns, SLICE_NS);
+
+	if (now > halfopen->slice)
+		advance_to(halfopen, now);
 }
 
 /**

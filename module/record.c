@@ -112,25 +112,6 @@ void synq_record_unhash(struct synq_record *record)
 }
 
 /**
- * synq_record_find() - the record of a socket
- * @sk: any socket
- *
- * Context: rcu_read_lock() or synq_record_lock
- * Return: NULL if the socket is not managed
- */
-struct synq_record *synq_record_find(const struct sock *sk)
-{
-	struct synq_record *record;
-
-	hash_for_each_possible_rcu(synq_records, record, node,
-				   (unsigned long)sk,
-				   lockdep_is_held(&synq_record_lock))
-		if (record->sk == sk)
-			return record;
-	return NULL;
-}
-
-/**
  * synq_record_conf() - the snapshot to treat a socket by
  * @record: of the socket
  * @own: the listener that it has for the socket

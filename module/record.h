@@ -74,7 +74,6 @@ void synq_record_free(struct synq_record *record);
 void synq_record_hash(struct synq_record *record);
 void synq_record_managed(struct synq_record *record);
 void synq_record_unhash(struct synq_record *record);
-struct synq_record *synq_record_find(const struct sock *sk);
 
 const struct synq_conf *synq_record_conf(const struct synq_record *record,
 					 struct synq_listener *own);
@@ -85,6 +84,25 @@ void synq_record_each(const struct synq_net *sn,
 		      void *data);
 void synq_record_orphan(const struct synq_net *sn);
 bool synq_record_settle(const struct synq_net *sn);
+
+/**
+ * synq_record_find() - the record of a socket
+ * @sk: any socket
+ *
+ * Context: rcu_read_lock() or synq_record_lock
+ * Return: NULL if the socket is not managed
+ */
+static inline struct synq_record *synq_record_find(const struct sock *sk)
+{
+	struct synq_record *record;
+
+	hash_for_each_possible_rcu(synq_records, record, node,
+				   (unsigned long)sk,
+				   lockdep_is_held(&synq_record_lock))
+		if (record->sk == sk)
+			return record;
+	return NULL;
+}
 
 /**
  * synq_record_listener() - the configured listener, as it is for a socket
