@@ -317,6 +317,21 @@ static bool is_forgotten(const struct synq_acceptq *queue, u8 position)
 	       (!lane->queued || queue->order != SYNQ_ORDER_STRICT);
 }
 
+/* Nothing that was placed is left; no class has a minimum share. */
+static void leave_all(struct synq_acceptq *queue, struct synq_port *port,
+		      u64 now_ns)
+{
+	u32 used;
+
+	for (used = queue->used; used; used &= used - 1) {
+		u8 p = __ffs(used);
+
+		WRITE_ONCE(queue->lane[p].queued, 0);
+		leave_member(queue, port, p, 0, now_ns);
+	}
+	queue->used = 0;
+}
+
 /**
  * synq_acceptq_leave() - bring the account up to date
  * @queue: of the listener
@@ -334,6 +349,11 @@ void synq_acceptq_leave(struct synq_acceptq *queue, struct synq_port *port,
 	u32 accepted = 0, used;
 	s64 total = 0;
 
+	/* As below, and as nearly always where the server keeps up. */
+	if (!any && !queue->sharing) {
+		leave_all(queue, port, now_ns);
+		return;
+	}
 	if (queue->order == SYNQ_ORDER_STRICT)
 		accepted = leave_lanes(queue, any, head, placed);
 	for (used = queue->used | queue->sharing; used; used &= used - 1) {

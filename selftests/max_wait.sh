@@ -8,7 +8,8 @@
 # burst: what the server can do in a second, whatever the max-wait.
 #
 # Would miss its mark if: the speed of the server were not measured, the limit were
-# another, bursts were refused, or the server were left idle.
+# another, who was served before were taken for queued behind, bursts were refused, or
+# the server were left idle.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 13
@@ -54,11 +55,16 @@ load_synq
 apply <<-EOT
 	class add gold priority 0
 	class add bulk priority 6 default max-wait ${WAIT}ms
+	class add last priority 9
 	match add source 10.1.0.0/16 class gold
+	match add source 10.5.0.0/16 class last
 	listener add port $PORT
 EOT
 server "$TMP/server" -b 1024 -t $SERVICE $PORT
 manage
+# None of these is queued when one more comes: nobody is before them.
+client "$TMP/last" -n 40 -r 30 -s 10.5.0.1 $V4 $PORT
+must_come 20 has "$TMP/last" ^done
 client "$TMP/bulk" -n $((10 * RATE)) -r $RATE -s 10.3.0.1 -S 250 -w 3000 $V4 $PORT
 bulk=$LAST
 must_come 20 counter_from bulk wait_refused $((2 * RATE))
