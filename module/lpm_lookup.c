@@ -50,19 +50,14 @@ static __always_inline u32 next_place(const struct synq_lpm_index *index,
 
 /* The way to an address; NULL: it is to be looked for from the root on. */
 static const struct synq_lpm_way *find_way(const struct synq_lpm *lpm,
+					   const struct synq_lpm_index *index,
 					   struct synq_lpm_address addr)
 {
-	/* Pairs with smp_store_release in synq_chunks_index(). */
-	const struct synq_lpm_index *index = READ_ONCE(lpm->index);
+	const u64 bits = head(addr.hi, index->level);
+	u32 place = first_place(index, bits);
 	const struct synq_lpm_node *node;
 	const struct synq_lpm_way *way;
-	u32 place;
-	u64 bits;
 
-	if (!index)
-		return NULL;
-	bits = head(addr.hi, index->level);
-	place = first_place(index, bits);
 	for (way = &index->way[place]; way->node; way = &index->way[place]) {
 		node = synq_lpm_at(lpm, way->node);
 		if (head(synq_lpm_word(node->key), index->level) == bits)
@@ -72,32 +67,49 @@ static const struct synq_lpm_way *find_way(const struct synq_lpm *lpm,
 	return NULL;
 }
 
-/* Out of the way of those that are found without: registers have to be saved for it. */
-static noinline u16 search(const struct synq_lpm *lpm, struct synq_lpm_address addr,
-			   u8 *len)
+/* The longest of the prefixes on the way down from a node; NULL: there is none. */
+static noinline const struct synq_lpm_node *
+descend(const struct synq_lpm *lpm, struct synq_lpm_address addr, u32 next)
 {
-	const struct synq_lpm_node *node;
-	const struct synq_lpm_way *way = find_way(lpm, addr);
-	u32 next = way ? way->node : lpm->root;
-	u16 value = way ? way->value : 0;
-	u8 best = way ? way->len : 0;
+	const struct synq_lpm_node *node, *best = NULL;
 
 	while (next) {
 		node = synq_lpm_at(lpm, next);
 		if (!synq_lpm_contains(node, addr))
 			break;
-		if (node->value) {
-			value = node->value;
-			best = node->len;
-		}
+		if (node->value)
+			best = node;
 		/* There is no bit after the last. */
 		if (node->len == lpm->bits)
 			break;
 		next = node->child[synq_lpm_bit(addr, node->len)];
 	}
+	return best;
+}
+
+/* Out of the way of those that are found without: registers have to be saved for it. */
+static noinline u16 search(const struct synq_lpm *lpm,
+			   const struct synq_lpm_index *index,
+			   struct synq_lpm_address addr, u8 *len)
+{
+	const struct synq_lpm_way *way = find_way(lpm, index, addr);
+	const struct synq_lpm_node *best;
+
+	best = descend(lpm, addr, way ? way->node : lpm->root);
 	if (len)
-		*len = best;
-	return value;
+		*len = best ? best->len : way ? way->len : 0;
+	return best ? best->value : way ? way->value : 0;
+}
+
+/* In a trie without an index, as all are for a moment, and small ones ever. */
+static __always_inline u16 search_all(const struct synq_lpm *lpm,
+				      struct synq_lpm_address addr, u8 *len)
+{
+	const struct synq_lpm_node *best = descend(lpm, addr, lpm->root);
+
+	if (len)
+		*len = best ? best->len : 0;
+	return best ? best->value : 0;
 }
 
 /* Where most are found: a leaf, before any way that is none.  Twice, of 32 bits and of 128. */
@@ -112,7 +124,7 @@ static __always_inline u16 lookup(const struct synq_lpm *lpm,
 	u64 bits;
 
 	if (!index)
-		return search(lpm, addr, len);
+		return search_all(lpm, addr, len);
 	bits = head(addr.hi, index->level);
 	place = first_place(index, bits);
 	for (way = &index->way[place]; way->is_leaf; way = &index->way[place]) {
@@ -124,7 +136,7 @@ static __always_inline u16 lookup(const struct synq_lpm *lpm,
 		}
 		place = next_place(index, place);
 	}
-	return search(lpm, addr, len);
+	return search(lpm, index, addr, len);
 }
 
 /**
