@@ -22,6 +22,10 @@
  * SYN that is let through, and the first to come in a new slice of time, take
  * the lock.  N CPUs may let N - 1 too many through.
  *
+ * What was written a while ago counts handshakes that may be over by now.  So time is
+ * let pass only where a sum of these says that there may be no room: each handshake
+ * that begins or completes has it pass for its own class anyway.
+ *
  * Called in softirq or process context, under rcu_read_lock().
  */
 #include <linux/bitops.h>
@@ -223,17 +227,31 @@ static bool is_empty(const struct synq_admission *admission, const struct sock *
 	       !READ_ONCE(admission->unseen);
 }
 
-/*
- * Is there room for who has neither cap nor longest wait, nor any limit but the
- * kernel's?  The law would say the same, from numbers that need not be asked for.
+/**
+ * synq_admission_has_room() - is there obviously room for one more handshake?
+ * @admission: of the listener; need not be advanced
+ * @conf: snapshot
+ * @listener: configured
+ * @class: of the SYN
+ * @sk: listener
+ *
+ * For anybody if nothing is queued or under way, and for who has neither cap nor longest
+ * wait, nor any limit but the kernel's.  synq_admission_syn() would say the same, from
+ * numbers that need not be asked for.
+ *
+ * Context: any
+ * Return: true if so; false: synq_admission_syn() is to be asked
  */
-static bool has_room(const struct synq_admission *admission,
-		     const struct synq_conf *conf,
-		     const struct synq_listener *listener,
-		     const struct synq_class *class, const struct sock *sk)
+bool synq_admission_has_room(const struct synq_admission *admission,
+			     const struct synq_conf *conf,
+			     const struct synq_listener *listener,
+			     const struct synq_class *class,
+			     const struct sock *sk)
 {
 	u64 queued = READ_ONCE(sk->sk_ack_backlog);
 
+	if (is_empty(admission, sk))
+		return true;
 	queued += READ_ONCE(admission->all_expected);
 	queued += READ_ONCE(admission->unseen);
 	queued += synq_slack_found(READ_ONCE(admission->first.more),
@@ -244,12 +262,29 @@ static bool has_room(const struct synq_admission *admission,
 	       queued <= READ_ONCE(sk->sk_max_ack_backlog);
 }
 
-/* Not inline: what it has on the stack is for those only who have to ask. */
-static noinline enum synq_verdict
-ask_law(struct synq_admission *admission, const struct synq_conf *conf,
-	const struct synq_listener *listener, const struct synq_class *class,
-	const struct sock *sk, const struct synq_acceptq *queue,
-	const struct synq_withheld *withheld, u32 refused_ms)
+/**
+ * synq_admission_syn() - may one more handshake of a class begin?
+ * @admission: of the listener, advanced
+ * @conf: snapshot
+ * @listener: configured
+ * @class: of the SYN
+ * @sk: listener
+ * @queue: its accept queue
+ * @withheld: its account of withheld requests
+ * @refused_ms: since this SYN was refused last; 0: it never was
+ *
+ * Context: any
+ * Return: SYNQ_VERDICT_ADMIT, SYNQ_VERDICT_QUEUE_REFUSE or
+ * SYNQ_VERDICT_WAIT_REFUSE
+ */
+enum synq_verdict synq_admission_syn(struct synq_admission *admission,
+				     const struct synq_conf *conf,
+				     const struct synq_listener *listener,
+				     const struct synq_class *class,
+				     const struct sock *sk,
+				     const struct synq_acceptq *queue,
+				     const struct synq_withheld *withheld,
+				     u32 refused_ms)
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
 	u32 limit = synq_limit_of(conf, listener, class, queue, backlog);
@@ -310,37 +345,6 @@ ask_law(struct synq_admission *admission, const struct synq_conf *conf,
 		return SYNQ_VERDICT_WAIT_REFUSE;
 	}
 	return SYNQ_VERDICT_ADMIT;
-}
-
-/**
- * synq_admission_syn() - may one more handshake of a class begin?
- * @admission: of the listener, advanced
- * @conf: snapshot
- * @listener: configured
- * @class: of the SYN
- * @sk: listener
- * @queue: its accept queue
- * @withheld: its account of withheld requests
- * @refused_ms: since this SYN was refused last; 0: it never was
- *
- * Context: any
- * Return: SYNQ_VERDICT_ADMIT, SYNQ_VERDICT_QUEUE_REFUSE or
- * SYNQ_VERDICT_WAIT_REFUSE
- */
-enum synq_verdict synq_admission_syn(struct synq_admission *admission,
-				     const struct synq_conf *conf,
-				     const struct synq_listener *listener,
-				     const struct synq_class *class,
-				     const struct sock *sk,
-				     const struct synq_acceptq *queue,
-				     const struct synq_withheld *withheld,
-				     u32 refused_ms)
-{
-	if (is_empty(admission, sk) ||
-	    has_room(admission, conf, listener, class, sk))
-		return SYNQ_VERDICT_ADMIT;
-	return ask_law(admission, conf, listener, class, sk, queue, withheld,
-		       refused_ms);
 }
 
 /**

@@ -77,6 +77,11 @@ void synq_admission_init(struct synq_admission *admission, const struct sock *sk
 void synq_admission_forget(struct synq_admission *admission, u32 slots);
 void synq_admission_advance(struct synq_admission *admission,
 			    const struct sock *sk, u64 now_ns);
+bool synq_admission_has_room(const struct synq_admission *admission,
+			     const struct synq_conf *conf,
+			     const struct synq_listener *listener,
+			     const struct synq_class *class,
+			     const struct sock *sk);
 enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_conf *conf,
 				     const struct synq_listener *listener,

@@ -119,10 +119,11 @@ static void weigh(struct synq_arrival *syn)
 /* Full state, unless the SYN queue holds no more of it. */
 static enum synq_verdict keep(const struct synq_arrival *syn)
 {
-	const struct synq_record *record = syn->record;
+	struct synq_record *record = syn->record;
 
 	if (!record || !synq_synqueue_is_full(&record->admission, syn->conf,
-					      syn->class, syn->sk))
+					      syn->class, syn->sk,
+					      syn->history.now_ns))
 		return SYNQ_VERDICT_ADMIT;
 	switch ((enum synq_excess)syn->class->excess) {
 	case SYNQ_EXCESS_PASS:
@@ -155,13 +156,12 @@ static enum synq_verdict excess_of(const struct synq_arrival *syn)
 	return SYNQ_VERDICT_EXCESS_DROP;
 }
 
-static enum synq_verdict police(struct synq_arrival *syn)
+/* Not inline: what it has on the stack is for those only who have a rate. */
+static noinline enum synq_verdict ask_policer(struct synq_arrival *syn)
 {
 	enum synq_source_answer answer;
 	bool stray = false;
 
-	if (!syn->class->rate && !syn->class->aggregates)
-		return SYNQ_VERDICT_ADMIT;
 	answer = synq_policer_take(syn->sn, syn->class, &syn->seg.client,
 				   syn->history.now_ns, &stray);
 	if (stray)
@@ -170,6 +170,14 @@ static enum synq_verdict police(struct synq_arrival *syn)
 		return SYNQ_VERDICT_ADMIT;
 	syn->history.source_exceeded = answer == SYNQ_SOURCE_EXCEEDS;
 	return excess_of(syn);
+}
+
+static enum synq_verdict police(struct synq_arrival *syn)
+{
+	const struct synq_class *class = syn->class;
+
+	return class->rate || class->aggregates ? ask_policer(syn) :
+						  SYNQ_VERDICT_ADMIT;
 }
 
 static enum synq_verdict decide(struct synq_arrival *syn)
@@ -185,7 +193,9 @@ static enum synq_verdict decide(struct synq_arrival *syn)
 	if (otherwise != SYNQ_VERDICT_ADMIT &&
 	    otherwise != SYNQ_VERDICT_EXCESS_COOKIE)
 		return otherwise;
-	if (record) {
+	if (record && !synq_admission_has_room(&record->admission, syn->conf,
+					       syn->listener, syn->class,
+					       syn->sk)) {
 		synq_admission_advance(&record->admission, syn->sk,
 				       clock_of(syn));
 		verdict = synq_admission_syn(&record->admission, syn->conf,

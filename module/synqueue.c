@@ -127,6 +127,12 @@ static noinline bool look(struct synq_admission *admission,
 	return READ_ONCE(flood->on) || synq_flood_is_sated(&sight);
 }
 
+/* So short that whose requests are in it makes no difference. */
+static bool is_low(const struct synq_synqueue *queue, const struct sock *sk)
+{
+	return synq_flood_is_low(room_of(sk), length_soon(queue, sk));
+}
+
 /**
  * synq_synqueue_is_flooded() - has a class had its share of the SYN queue?
  * @admission: of the listener
@@ -148,11 +154,10 @@ bool synq_synqueue_is_flooded(struct synq_admission *admission,
 {
 	const struct synq_flood *flood = &admission->synqueue.flood[class->slot];
 
+	if (!synq_flood_is_noted(flood) && is_low(&admission->synqueue, sk))
+		return false;
 	/* What was expected a while ago may be no more. */
 	synq_admission_advance(admission, sk, now_ns);
-	if (!synq_flood_is_noted(flood) &&
-	    synq_flood_is_low(room_of(sk), length_soon(&admission->synqueue, sk)))
-		return false;
 	return look(admission, conf, class, sk, port, now_ns);
 }
 
@@ -162,17 +167,22 @@ bool synq_synqueue_is_flooded(struct synq_admission *admission,
  * @conf: snapshot
  * @class: of a SYN
  * @sk: listener
+ * @now_ns: monotonic clock, ns; as for synq_admission_advance()
  *
  * Context: any
  * Return: true if so
  */
-bool synq_synqueue_is_full(const struct synq_admission *admission,
+bool synq_synqueue_is_full(struct synq_admission *admission,
 			   const struct synq_conf *conf,
 			   const struct synq_class *class,
-			   const struct sock *sk)
+			   const struct sock *sk, u64 now_ns)
 {
-	struct synq_flood_sight sight = sight_of(admission, conf, class, sk);
+	struct synq_flood_sight sight;
 
+	if (is_low(&admission->synqueue, sk))
+		return false;
+	synq_admission_advance(admission, sk, now_ns);
+	sight = sight_of(admission, conf, class, sk);
 	return synq_flood_is_full(&sight);
 }
 

@@ -30,10 +30,10 @@ bool synq_synqueue_is_flooded(struct synq_admission *admission,
 			      const struct synq_class *class,
 			      const struct sock *sk, struct synq_port *port,
 			      u64 now_ns);
-bool synq_synqueue_is_full(const struct synq_admission *admission,
+bool synq_synqueue_is_full(struct synq_admission *admission,
 			   const struct synq_conf *conf,
 			   const struct synq_class *class,
-			   const struct sock *sk);
+			   const struct sock *sk, u64 now_ns);
 void synq_synqueue_settle(struct synq_admission *admission,
 			  const struct synq_conf *conf, const struct sock *sk,
 			  struct synq_port *port);
