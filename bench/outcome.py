@@ -327,9 +327,9 @@ class Outcome:
         times = self.times(group, "first")
         return sum(t <= seconds * 1e6 for t in times) / max(1, len(times))
 
-    def connect_us(self, q, group="preferred"):
-        """A quantile of the time of connect()."""
-        return quantile_interval(self.times(group, "connect"), q).value
+    def connect_interval(self, q, group="preferred"):
+        """A quantile of the time of connect(), us."""
+        return quantile_interval(self.times(group, "connect"), q)
 
     def mean_ms(self, group="preferred"):
         """The mean time of a whole request; who was never served counts as much."""
