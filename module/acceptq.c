@@ -43,6 +43,11 @@
  * after steps 2 and 3, in the same critical section; no request can leave in
  * between.
  *
+ * All this is about one queue, and one account of it.  When a socket listens again its
+ * queue is another one, though requests with our tag may come into it: look().  When
+ * the socket is managed anew, the account of before is closed first:
+ * synq_acceptq_close().
+ *
  * The signed difference is right: keys that are queued at the same time are
  * less than half of the range apart (share.c), and a head that is placed was
  * queued together with every tail that the last run left valid.
@@ -61,9 +66,8 @@
  * A minimum share moves the first request of a lane behind the tail of another,
  * no more often than requests are accepted.
  *
- * Called from the listener's sk_data_ready, after every append, in softirq or
- * process context with the child's lock held, BH off, under rcu_read_lock();
- * and from process context, to sort what is queued.  Takes rskq_lock.
+ * Called after every append, in softirq, under rcu_read_lock(); and from process
+ * context, to sort what is queued.  Takes &synq_acceptq.lock and rskq_lock.
  */
 #include <linux/bitops.h>
 #include <linux/ktime.h>
@@ -114,23 +118,29 @@ static bool is_before(u32 rank, u32 other)
 }
 
 /*
- * Is it the queue that was left at the last look?  shutdown(2) resets all that are in
- * it, and the same socket may listen again before anybody looks; but
- * tcp_disconnect() leaves another write_seq behind, which nothing else changes while
- * a socket listens.  Returns false if it does not listen.
+ * Is it the queue that was left at the last look?  The same socket may listen again
+ * before anybody looks, and what was in its queue come back to it from another
+ * listener, in other memory (tcp_migrate_req).  A field that listen(2) clears, and that
+ * a socket does not use while it listens, says so: it is set here.
+ *
+ * Under rskq_lock, where the socket listens: shutdown(2), close(2) and SOCK_DESTROY
+ * end that before they empty the queue, for which they want the lock, so that it is
+ * one queue until the lock is released.  Returns false if it does not listen.
  */
-static bool look(const struct run *run, const struct sock *sk)
+static bool look(const struct run *run, struct sock *sk)
 {
-	bool listens = inet_sk_state_load(sk) == TCP_LISTEN;
-	u32 write_seq = READ_ONCE(tcp_sk(sk)->write_seq);
+	struct inet_connection_sock *icsk = inet_csk(sk);
 	struct synq_acceptq *queue = run->queue;
 
-	if (!listens || queue->write_seq != write_seq) {
+	if (inet_sk_state_load(sk) != TCP_LISTEN)
+		return false;
+	if (!icsk->icsk_ack.lrcvtime) {
 		synq_acceptq_forget(queue, run->port, SYNQ_COUNT_CLOSED);
 		queue->length = 0;
-		queue->write_seq = write_seq;
+		queue->id = 0;	/* begin(): nothing of it is remembered */
+		icsk->icsk_ack.lrcvtime = 1;
 	}
-	return listens;
+	return true;
 }
 
 static struct request_sock *first_unplaced(const struct run *run)
@@ -452,6 +462,42 @@ static void measure(const struct run *run, const struct sock *sk, s64 placed,
 	queue->length = whole ? READ_ONCE(sk->sk_ack_backlog) : 0;
 }
 
+/* Returns true if unplaced requests remain. */
+static bool place_some(struct run *run, struct sock *sk,
+		       const struct synq_conf *conf,
+		       const struct synq_listener *listener)
+{
+	struct synq_acceptq *queue = run->queue;
+	struct request_sock *req;
+	unsigned int n;
+	s64 placed;
+
+	run->now_ns = ktime_get_ns();	/* one run after the other */
+	void_tails(run);
+	placed = settle(run, sk);
+	if (!queue->id || queue->generation != conf->generation ||
+	    queue->policy != listener->order)
+		begin(run, conf, listener);
+	for (n = 0; (req = first_unplaced(run)) && n < SYNQ_ACCEPTQ_CHUNK; n++)
+		place(run, req, synq_classify_request(conf, sk, req));
+	if (!n)
+		return false;
+	if (queue->order == SYNQ_ORDER_STRICT)
+		share_out(run);
+	measure(run, sk, placed, !req);
+	return req;
+}
+
+/*
+ * A lock of our own is around the kernel's: who closes an account need not touch the
+ * queue of a socket that may be listening again.  Nor is the lock taken of a socket
+ * that is seen not to listen: listen(2) makes it anew.
+ */
+static bool is_open(const struct synq_acceptq *queue, const struct sock *sk)
+{
+	return !queue->closed && inet_sk_state_load(sk) == TCP_LISTEN;
+}
+
 /**
  * synq_acceptq_place() - put what was appended into its place
  * @sk: listener
@@ -465,7 +511,7 @@ static void measure(const struct run *run, const struct sock *sk, s64 placed,
  * next run.  Does nothing to a socket that does not listen (MPTCP takes the
  * whole chain out of a queue that it closes).
  *
- * Context: BH may be off, @sk's child may be locked; not under rskq_lock
+ * Context: BH may be off; not under rskq_lock
  * Return: true if unplaced requests remain
  */
 bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
@@ -477,28 +523,17 @@ bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
 		.queue = queue,
 		.port = listener->port,
 	};
-	struct request_sock *req = NULL;
-	unsigned int n;
-	s64 placed;
+	bool more = false;
 
-	spin_lock_bh(&run.q->rskq_lock);
-	if (!look(&run, sk))
-		goto out;
-	run.now_ns = ktime_get_ns();	/* one run after the other */
-	void_tails(&run);
-	placed = settle(&run, sk);
-	if (!queue->id || queue->generation != conf->generation ||
-	    queue->policy != listener->order)
-		begin(&run, conf, listener);
-	for (n = 0; (req = first_unplaced(&run)) && n < SYNQ_ACCEPTQ_CHUNK; n++)
-		place(&run, req, synq_classify_request(conf, sk, req));
-	if (queue->order == SYNQ_ORDER_STRICT)
-		share_out(&run);
-	if (n)
-		measure(&run, sk, placed, !req);
-out:
-	spin_unlock_bh(&run.q->rskq_lock);
-	return req;
+	spin_lock_bh(&queue->lock);
+	if (is_open(queue, sk)) {
+		spin_lock(&run.q->rskq_lock);
+		if (look(&run, sk))
+			more = place_some(&run, sk, conf, listener);
+		spin_unlock(&run.q->rskq_lock);
+	}
+	spin_unlock_bh(&queue->lock);
+	return more;
 }
 
 /**
@@ -508,25 +543,43 @@ out:
  * @port: where to count
  *
  * Context: as for synq_acceptq_place()
- * Return: false if some are queued, so that there will be more to count
  */
-bool synq_acceptq_settle(struct sock *sk, struct synq_acceptq *queue,
+void synq_acceptq_settle(struct sock *sk, struct synq_acceptq *queue,
 			 struct synq_port *port)
 {
-	bool settled = true;
 	struct run run = {
 		.q = &inet_csk(sk)->icsk_accept_queue,
 		.queue = queue,
 		.port = port,
 	};
 
-	spin_lock_bh(&run.q->rskq_lock);
-	if (look(&run, sk)) {
-		run.now_ns = ktime_get_ns();
-		void_tails(&run);
-		settle(&run, sk);
-		settled = synq_acceptq_is_settled(queue);
+	spin_lock_bh(&queue->lock);
+	if (is_open(queue, sk)) {
+		spin_lock(&run.q->rskq_lock);
+		if (look(&run, sk)) {
+			run.now_ns = ktime_get_ns();
+			void_tails(&run);
+			settle(&run, sk);
+		}
+		spin_unlock(&run.q->rskq_lock);
 	}
-	spin_unlock_bh(&run.q->rskq_lock);
-	return settled;
+	spin_unlock_bh(&queue->lock);
+}
+
+/**
+ * synq_acceptq_close() - nothing is placed any more, and the account ends
+ * @queue: what is remembered of the accept queue
+ * @port: where to count
+ *
+ * Another account of the same queue may begin: it takes a new id, and this one, which
+ * somebody may be about to use, believes in no tail any more.
+ *
+ * Context: not under rskq_lock
+ */
+void synq_acceptq_close(struct synq_acceptq *queue, struct synq_port *port)
+{
+	spin_lock_bh(&queue->lock);
+	queue->closed = true;
+	synq_acceptq_forget(queue, port, SYNQ_COUNT_CLOSED);
+	spin_unlock_bh(&queue->lock);
 }

@@ -6,6 +6,7 @@
 #ifndef _SYNQ_ACCEPTQ_H
 #define _SYNQ_ACCEPTQ_H
 
+#include <linux/spinlock.h>
 #include "conf.h"
 #include "drain.h"
 #include "share.h"
@@ -62,9 +63,10 @@ struct synq_member {
 
 /**
  * struct synq_acceptq - what synq remembers of one accept queue
+ * @lock: taken before the queue's rskq_lock
+ * @closed: the account has ended
  * @drain: how fast it is emptied
  * @length: of the queue after the last run; 0: that did not place all
- * @write_seq: of the listener at the last look
  * @id: marks the requests placed under @generation; 0: none yet
  * @generation: of the snapshot that @id belongs to
  * @order: enum synq_order in force
@@ -76,13 +78,13 @@ struct synq_member {
  * @lane: by position
  * @member: by position of the class
  *
- * Written under the queue's own rskq_lock; numbers of queued requests are read
- * without.
+ * Written under @lock; numbers of queued requests are read without.
  */
 struct synq_acceptq {
+	spinlock_t lock;	/* protects the rest */
+	bool closed;
 	struct synq_drain drain;
 	u32 length;
-	u32 write_seq;
 
 	/* of one generation */
 	u32 id;
@@ -118,12 +120,18 @@ static inline u8 synq_acceptq_member(const struct synq_acceptq *queue, u32 low)
 	       low >> SYNQ_MEMBER_SHIFT & SYNQ_MEMBER_MASK;
 }
 
+static inline void synq_acceptq_init(struct synq_acceptq *queue)
+{
+	spin_lock_init(&queue->lock);
+}
+
 /* acceptq.c */
 bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
 			const struct synq_conf *conf,
 			const struct synq_listener *listener);
-bool synq_acceptq_settle(struct sock *sk, struct synq_acceptq *queue,
+void synq_acceptq_settle(struct sock *sk, struct synq_acceptq *queue,
 			 struct synq_port *port);
+void synq_acceptq_close(struct synq_acceptq *queue, struct synq_port *port);
 
 /* account.c */
 u32 synq_acceptq_ahead(const struct synq_acceptq *queue, const struct sock *sk,
@@ -133,7 +141,6 @@ u32 synq_acceptq_queued(const struct synq_acceptq *queue, u8 slot);
 bool synq_acceptq_would_move(const struct synq_acceptq *queue, u8 position);
 void synq_acceptq_leave(struct synq_acceptq *queue, struct synq_port *port,
 			bool any, u32 head, s64 placed, u64 now_ns);
-bool synq_acceptq_is_settled(const struct synq_acceptq *queue);
 void synq_acceptq_forget(struct synq_acceptq *queue, struct synq_port *port,
 			 enum synq_counter counter);
 

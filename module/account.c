@@ -26,8 +26,8 @@
  *
  * Of each class the wait of one request at a time is measured, from its placing
  * until it is known to have left: at the next run, so that it may seem longer
- * than it was by the time between two connections, or by the second after which
- * settle.c looks.
+ * than it was by the time between two connections, or by the tenth of a second after
+ * which the worker of listener.c looks.
  *
  * Whatever becomes of a placed request is counted once: placed = accepted +
  * closed + replaced + queued, always.
@@ -376,29 +376,12 @@ void synq_acceptq_leave(struct synq_acceptq *queue, struct synq_port *port,
 }
 
 /**
- * synq_acceptq_is_settled() - is every placed request accounted for?
- * @queue: of the listener
- *
- * Context: rskq_lock
- * Return: false if some are queued
- */
-bool synq_acceptq_is_settled(const struct synq_acceptq *queue)
-{
-	u8 p;
-
-	for (p = 0; p < queue->n; p++)
-		if (queue->member[p].queued)
-			return false;
-	return true;
-}
-
-/**
  * synq_acceptq_forget() - the account ends, with requests in it
  * @queue: of the listener
  * @port: where to count
  * @counter: as what to count them
  *
- * Context: rskq_lock, or nobody uses the queue any more
+ * Context: &synq_acceptq.lock
  */
 void synq_acceptq_forget(struct synq_acceptq *queue, struct synq_port *port,
 			 enum synq_counter counter)

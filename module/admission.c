@@ -142,7 +142,7 @@ static void publish(struct synq_admission *admission, u8 slot)
  *
  * A SYN that was judged by the snapshot before may still count for the wrong one.
  *
- * Context: any, also under synq_record_lock: @admission's own is the innermost
+ * Context: any, also under other locks: @admission's own is the innermost
  */
 void synq_admission_forget(struct synq_admission *admission, u32 slots)
 {

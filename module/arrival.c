@@ -177,8 +177,8 @@ static void fill_in(struct synq_arrival *arrival, const struct tcphdr *th)
 	seg->seq = th->seq;
 	seg->dif = skb->dev->ifindex;
 	seg->client.mark = skb->mark;
-	/* No remote sender can choose the interface. */
-	seg->client.is_local = skb->dev->flags & IFF_LOOPBACK;
+	seg->client.is_local = synq_classify_is_own(skb->dev, seg->client.is_v6,
+						    seg->client.addr);
 }
 
 /* So that early.c need not look for the next one, where it is to refuse any. */
@@ -304,7 +304,7 @@ static bool undo_nat(const struct sk_buff *skb, struct synq_segment *seg)
 	size_t len = seg->client.is_v6 ? sizeof(struct in6_addr) :
 					 sizeof(struct in_addr);
 
-	if (seg->client.is_local || !ct || nf_ct_is_template(ct))
+	if (skb->dev->flags & IFF_LOOPBACK || !ct || nf_ct_is_template(ct))
 		return false;
 	tuple = &ct->tuplehash[CTINFO2DIR(ctinfo)].tuple;
 	if (tuple->dst.u.tcp.port == seg->client.dport &&

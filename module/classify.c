@@ -6,10 +6,10 @@
  * service, as the host itself, or by default; in this order.
  *
  * One function serves the packet and the accept queue, so that a connection
- * has the class that its SYN had.  What differs is only how each learns
- * whether the client is the host itself: the packet by the interface it came
- * in on, which no remote sender can choose; the request, which has passed the
- * handshake, by its address.
+ * has the class that its SYN had.  The client is the host itself if its address is one of
+ * the host's.  That of a packet may be forged, unless it came in by the loopback
+ * interface (synq_classify_is_own()); that of a request, which has passed the
+ * handshake, is not.
  *
  * DOC: the destination
  *

@@ -5,6 +5,7 @@
 #ifndef _SYNQ_CLASSIFY_H
 #define _SYNQ_CLASSIFY_H
 
+#include <linux/netdevice.h>
 #include "conf.h"
 
 struct request_sock;
@@ -17,7 +18,7 @@ struct sock;
  * @mark: of the packet, or of its request
  * @dport: where it connects to, 0: not known
  * @is_v6: the addresses have 16 bytes
- * @is_local: the host itself
+ * @is_local: the host itself: synq_classify_is_own()
  */
 struct synq_client {
 	const void *addr;
@@ -47,6 +48,26 @@ const struct synq_class *synq_classify_request(const struct synq_conf *conf,
 					       const struct sock *listener,
 					       const struct request_sock *req);
 bool synq_classify_is_local(struct net *net, bool is_v6, const void *addr);
+
+/**
+ * synq_classify_is_own() - does a packet come from the host itself?
+ * @dev: that it came in by
+ * @is_v6: @saddr has 16 bytes
+ * @saddr: its source
+ *
+ * It does so by the loopback interface, which no remote sender can choose, and from an
+ * address of the host: what others are sent through it (by SYNPROXY, say) keeps the
+ * address of its client.
+ *
+ * Context: rcu_read_lock()
+ * Return: true if so
+ */
+static inline bool synq_classify_is_own(const struct net_device *dev, bool is_v6,
+					const void *saddr)
+{
+	return unlikely(dev->flags & IFF_LOOPBACK) &&
+	       synq_classify_is_local(dev_net(dev), is_v6, saddr);
+}
 
 /**
  * synq_classify_unmatched() - the class of who is in no prefix

@@ -30,32 +30,6 @@
 
 static BLOCKING_NOTIFIER_HEAD(observers);
 static atomic64_t serial;	/* of the last snapshot published */
-static struct workqueue_struct *freeing;
-
-/**
- * synq_conf_start() - the module is loaded
- *
- * Context: process
- * Return: 0 or -ENOMEM
- */
-int synq_conf_start(void)
-{
-	freeing = alloc_workqueue("synq", WQ_UNBOUND, 0);
-	return freeing ? 0 : -ENOMEM;
-}
-
-/**
- * synq_conf_stop() - the module goes; what was in force is freed on return
- *
- * First the callbacks that queue the work, ours and everybody's, then the work.
- *
- * Context: process; every namespace is unconfigured
- */
-void synq_conf_stop(void)
-{
-	rcu_barrier();
-	destroy_workqueue(freeing);
-}
 
 /**
  * synq_conf_observe() - be called on every change of a configuration
@@ -340,7 +314,7 @@ int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf)
 	if (!old)
 		return 0;
 	INIT_RCU_WORK(&old->free, free_late);
-	queue_rcu_work(freeing, &old->free);
+	queue_rcu_work(synq_workqueue, &old->free);
 	return 0;
 }
 
@@ -348,7 +322,7 @@ int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf)
  * synq_conf_exit() - the namespace or the module goes away
  * @sn: network namespace
  *
- * synq_conf_stop() waits before the module's text goes.
+ * main.c waits for the workqueue before the module's text goes.
  *
  * Context: process
  */

@@ -192,8 +192,6 @@ struct synq_conf_change {
 	u32 fresh;			/* slots of other classes than before, as bits */
 };
 
-int synq_conf_start(void);
-void synq_conf_stop(void);
 int synq_conf_observe(struct notifier_block *nb);
 void synq_conf_ignore(struct notifier_block *nb);
 

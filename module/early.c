@@ -45,7 +45,7 @@ class_by_mark_or_service(const struct synq_conf *conf,
 		.mark = skb->mark,
 		.dport = dport,
 		.is_v6 = is_v6,
-		.is_local = skb->dev->flags & IFF_LOOPBACK,
+		.is_local = synq_classify_is_own(skb->dev, is_v6, saddr),
 	};
 
 	return synq_classify(conf, &client, NULL);
@@ -62,9 +62,10 @@ class_of(const struct synq_conf *conf, const struct sk_buff *skb,
 						is_v6);
 	value = is_v6 ? synq_lpm_lookup128(&conf->lpm[1], saddr, NULL) :
 			synq_lpm_lookup32(&conf->lpm[0], saddr, NULL);
-	return value ? conf->class - 1 + value :
-		       synq_classify_unmatched(conf, skb->dev->flags &
-						     IFF_LOOPBACK);
+	if (value)
+		return conf->class - 1 + value;
+	return synq_classify_unmatched(conf, synq_classify_is_own(skb->dev,
+								  is_v6, saddr));
 }
 
 static __always_inline bool is_known(struct net *net, const void *saddr,

@@ -129,17 +129,20 @@ bool synq_fullstate_is_kept(const struct sock *sk, const struct synq_conf *conf,
 
 /* As it was judged: its mark has not changed since; its device has gone. */
 static const struct synq_class *class_of(const struct synq_conf *conf,
+					 struct net *net,
 					 const struct sk_buff *skb, bool is_v6)
 {
+	const void *saddr = is_v6 ? (const void *)&ipv6_hdr(skb)->saddr :
+				    (const void *)&ip_hdr(skb)->saddr;
 	struct synq_client client = {
-		.addr = is_v6 ? (const void *)&ipv6_hdr(skb)->saddr :
-				(const void *)&ip_hdr(skb)->saddr,
+		.addr = saddr,
 		.daddr = is_v6 ? (const void *)&ipv6_hdr(skb)->daddr :
 				 (const void *)&ip_hdr(skb)->daddr,
 		.mark = skb->mark,
 		.dport = tcp_hdr(skb)->dest,
 		.is_v6 = is_v6,
-		.is_local = skb->skb_iif == LOOPBACK_IFINDEX,
+		.is_local = skb->skb_iif == LOOPBACK_IFINDEX &&
+			    synq_classify_is_local(net, is_v6, saddr),
 	};
 
 	return synq_classify(conf, &client, NULL);
@@ -155,7 +158,8 @@ static noinline bool is_to_be_kept(const struct sock *sk,
 
 	return conf &&
 	       synq_fullstate_is_kept(sk, conf, &listener,
-				      class_of(conf, skb, is_v6), record, is_v6);
+				      class_of(conf, sock_net(sk), skb, is_v6),
+				      record, is_v6);
 }
 
 /**

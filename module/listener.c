@@ -1,54 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Borrows three callbacks of each managed listening socket, and its destructor:
+ * Manages listening sockets, by one pointer of each: that to its address family
+ * operations, which becomes one to a copy (ops.c) with two functions of ours:
  *
- *   icsk_af_ops->conn_request	may this SYN have full state? (fullstate.c)
- *   icsk_af_ops->syn_recv_sock	the gate: may this request be promoted now?
- *   sk_data_ready		puts what was appended into class order
- *   sk_destruct		the socket goes, and its record with it
+ *   conn_request	may this SYN have full state? (fullstate.c)
+ *   syn_recv_sock	the gate: may this request be promoted now?
+ *
+ * After a promotion the gate has a tasklet put what was appended to the accept queue
+ * into order (record.c), as soon as the CPU has done with the packets at hand.
  *
  * Sockets are found by use: the packet hook leaves a listener that it saw
  * (record.c), the worker here attaches to it.
  *
  * DOC: the borrowing rules
  *
- * 1. A child is a copy of its listener and inherits the ops, sk_data_ready and
- *    sk_destruct.  The gate puts each one that is ours back into every child that
- *    it lets through.  A child that fails inside the original syn_recv_sock() dies
- *    there, with our destructor, which finds no record for it and calls the one
- *    that sockets of its family have.
- * 2. Attach: the record is hashed, then the ops are replaced, then a grace
- *    period passes, then sk_data_ready and sk_destruct are replaced.  A CPU
- *    that entered the original syn_recv_sock() before the ops changed is done
- *    by the end of the grace period (it is in softirq, or under
- *    rcu_read_lock() in inet_csk_listen_stop()); so every child that is cloned
- *    while the latter two are ours passes the gate.
- * 3. Detach: sk_data_ready and sk_destruct back, grace period, ops back, grace
- *    period, then the record leaves the hash and is freed after another.  By
- *    the mirror of 2 no child keeps a pointer of ours, and a callback in flight
- *    still finds its record and what to chain to.
- * 4. From the moment of hashing until sk_destruct is chained, and from the
- *    moment when it is put back until the record is unhashed, we hold a
- *    reference to the socket.  In between the destructor unhashes the record
- *    under synq_record_lock before the memory goes.  So the socket of a hashed
- *    record is valid memory for who holds that lock.
- * 5. A listener is freed by call_rcu() (SOCK_RCU_FREE), so its destructor runs
- *    when no lockless user is left.  If a detach meets a socket whose last
- *    reference is gone, that destructor is on its way: rcu_barrier() at module
- *    exit waits for it.  The state of its namespace goes before:
- *    synq_record_orphan().
- * 6. A copy of ops lives from its first use to module exit, and serves every
- *    listener with the same original, since setsockopt(2) calls through the
- *    pointer without RCU.  Ours in it are called in softirq, or with BH off under
- *    rcu_read_lock() (a SYN out of a socket's backlog), and the pointer is loaded
- *    there, too: rules 2 and 3 hold for conn_request() as for syn_recv_sock().
- * 7. Only what is ours is put back.  If somebody else sits on top, the record
- *    stays as a mere pass-through, and the module stays loaded, until the
- *    socket is gone.
- * 8. The number of SYN-ACK retries (retries.c) is written under
- *    synq_record_lock, where the socket is valid memory (rule 4), and put back in
- *    the first step of a detach. A child that was copied before passes the
- *    gate as by rule 3, and gets what the listener had of its own.
+ * 1. The pointer to the operations is all that is borrowed.  sk_data_ready,
+ *    sk_destruct and whatever else a child copies from its listener stay the
+ *    kernel's: a child that is cloned where no gate of ours is in the way would keep
+ *    them, and nothing would tell.
+ * 2. The owner of a socket changes its operations without any privilege: once it does
+ *    not listen, connect(2) to a mapped address and IPV6_ADDRFORM write there, and
+ *    then it may listen again.  So the pointer is replaced by cmpxchg(), from the value
+ *    that was copied to ours and from ours to that value: what the owner has written
+ *    stays.  A socket that listens with operations that are not ours is left by the
+ *    worker, and found anew by its next SYN.
+ * 3. The gate puts the pointer of a child back where it is ours.  A child that was
+ *    cloned by the original, on a CPU that was in it when the pointer was replaced,
+ *    keeps it: a copy is never freed, and calls nothing of ours once the module has
+ *    gone (ops.c).  The two functions of ours are called for sockets that listen only.
+ * 4. Each of ours knows which function it stands in for, from its own address, and
+ *    calls it whether or not there is a record of the socket.  So a record may go at
+ *    any time; who has found it is under rcu_read_lock(), and it is freed a grace
+ *    period later (record.c).
+ * 5. A record holds a reference to its socket.  The lock that lock_sock() takes is
+ *    never waited for, since the owner can hold it for ever (a page fault on FUSE or
+ *    userfaultfd memory in setsockopt(2)).  Attaching asks with bh_lock_sock() whether
+ *    it is free, so that the operations, which may be SMC's and go with its socket,
+ *    are valid memory while they are copied; else it tries again later.
+ * 6. If somebody else has taken our functions into operations of his own, which no
+ *    kernel does with a socket that listens, we are called through them: the module
+ *    then stays loaded for good.
+ * 7. The number of SYN-ACK retries (retries.c) is written under
+ *    &synq_net.records_lock, and put back when the record is removed, before the
+ *    pointer is.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -63,89 +57,46 @@
 #include "listener.h"
 #include "ops.h"
 #include "record.h"
-#include "settle.h"
 
-static DEFINE_MUTEX(attach_mutex);	/* protects the copies of ops, and: */
-static void (*family_destruct[2])(struct sock *sk);	/* IPv4, IPv6 */
+/* How often sockets are looked at: whether they still listen, and who was accepted. */
+#define TEND_PERIOD	(HZ / 10)
 
-/* Rule 7: as long as somebody else may call us, the text must stay. */
-static void pin(struct synq_record *record)
+#define PAIRS		8
+
+static struct synq_pair pairs[PAIRS];
+static unsigned long pinned;		/* bit 0: rule 6 */
+
+static const struct inet_connection_sock_af_ops *ops_of(const struct sock *sk)
 {
-	struct synq_net *sn = READ_ONCE(record->sn);
+	return READ_ONCE(inet_csk(sk)->icsk_af_ops);
+}
 
-	if (test_bit(0, &record->pinned) ||
-	    test_and_set_bit(0, &record->pinned))
+/* Rule 6. The kernel calls us by these operations, so that they are valid memory. */
+static noinline void look_for_foreign(const struct sock *sk)
+{
+	if (!synq_ops_is_foreign(ops_of(sk), pairs, PAIRS) ||
+	    test_and_set_bit(0, &pinned))
 		return;
-	if (!try_module_get(THIS_MODULE)) {
-		clear_bit(0, &record->pinned);
-		return;
-	}
-	if (sn)		/* synq_record_orphan() */
-		atomic64_inc(&sn->foreign_owner);
+	__module_get(THIS_MODULE);
+	pr_notice("synq: stays loaded: another module calls it for a listening socket\n");
 }
 
-static void unpin(struct synq_record *record)
+/* NULL: pass it on, as for a socket that nobody manages. */
+static struct synq_record *record_of(const struct synq_pair *pair,
+				     const struct sock *sk)
 {
-	if (test_and_clear_bit(0, &record->pinned))
-		module_put(THIS_MODULE);
+	struct synq_record *record = synq_record_find(sk);
+
+	if (unlikely(!record || ops_of(sk) != &record->ops->copy))
+		look_for_foreign(sk);
+	return record && record->ops->pair == pair ? record : NULL;
 }
 
-/*
- * Called for a listener after every append to its accept queue; for a socket
- * that listened once, too, and then only chains.
- */
-static void synq_data_ready(struct sock *sk)
-{
-	struct synq_record *record;
-	bool more;
-
-	rcu_read_lock();
-	record = synq_record_find(sk);
-	/* By rules 2 and 3 there is one. */
-	if (!WARN_ON_ONCE(!record)) {
-		if (synq_record_place(record, &more))
-			synq_settle_later(record->sn);
-		if (READ_ONCE(sk->sk_data_ready) != synq_data_ready &&
-		    !READ_ONCE(record->leaving))
-			pin(record);
-		record->data_ready(sk);
-	}
-	rcu_read_unlock();
-}
-
-static void synq_destruct(struct sock *sk)
-{
-	void (*destruct)(struct sock *sk);
-	struct synq_record *record;
-
-	spin_lock_bh(&synq_record_lock);
-	record = synq_record_find(sk);
-	if (record) {
-		synq_acceptq_forget(&record->acceptq, record->counters,
-				    SYNQ_COUNT_CLOSED);
-		synq_record_unhash(record);
-	}
-	spin_unlock_bh(&synq_record_lock);
-
-	/* Rule 1: a child that failed. */
-	destruct = record ? record->destruct :
-			    family_destruct[sk->sk_family == AF_INET6];
-	if (record) {
-		unpin(record);
-		synq_record_free(record);
-	}
-	destruct(sk);
-}
-
-/* Rule 1. The child is locked, and nobody can have called it yet. */
+/* Rule 3. The child is locked, and nobody can have called it yet. */
 static void disinherit(const struct synq_record *record, struct sock *child)
 {
 	struct inet_connection_sock *icsk = inet_csk(child);
 
-	if (child->sk_data_ready == synq_data_ready)
-		WRITE_ONCE(child->sk_data_ready, record->data_ready);
-	if (child->sk_destruct == synq_destruct)
-		child->sk_destruct = record->destruct;
 	if (icsk->icsk_af_ops == &record->ops->copy)
 		WRITE_ONCE(icsk->icsk_af_ops, record->ops->original);
 	synq_retries_disinherit(&record->retries, child);
@@ -168,15 +119,20 @@ static struct sock *refuse(const struct sock *sk, struct dst_entry *dst)
 	return NULL;
 }
 
-static struct sock *synq_syn_recv_sock(const struct sock *sk,
-				       struct sk_buff *skb,
-				       struct request_sock *req,
-				       struct dst_entry *dst,
-				       struct request_sock *req_unhash,
-				       bool *own_req
-				       SYNQ_SYN_RECV_REST_DECL)
+/* What was promoted just before must count: it may be on its way to the tasklet. */
+static void catch_up(struct synq_record *record)
 {
-	const struct inet_connection_sock_af_ops *original;
+	bool more;
+
+	if (test_bit(TASKLET_STATE_SCHED, &record->order.state))
+		synq_record_place(record, &more);
+}
+
+static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
+			 struct sk_buff *skb, struct request_sock *req,
+			 struct dst_entry *dst, struct request_sock *req_unhash,
+			 bool *own_req SYNQ_SYN_RECV_REST_DECL)
+{
 	enum synq_final final = final_of(dst, req_unhash);
 	const struct synq_class *class = NULL;
 	const struct synq_conf *conf;
@@ -185,20 +141,18 @@ static struct sock *synq_syn_recv_sock(const struct sock *sk,
 	struct sock *child = NULL;
 	u64 claim = 0;
 
+	/* A segment out of a socket's backlog may come with BH on, and without RCU. */
+	local_bh_disable();
 	rcu_read_lock();
-	record = synq_record_find(sk);
+	record = record_of(pair, sk);
 	if (!record) {
-		/* A foreign owner kept our pointer: rule 7. */
-		original = synq_ops_original(READ_ONCE(inet_csk(sk)->icsk_af_ops));
-		child = original ?
-			original->syn_recv_sock(sk, skb, req, dst, req_unhash,
-						own_req SYNQ_SYN_RECV_REST) :
-			refuse(sk, dst);
+		child = pair->syn_recv_sock(sk, skb, req, dst, req_unhash,
+					    own_req SYNQ_SYN_RECV_REST);
 		goto out;
 	}
-	original = record->ops->original;
 	conf = synq_record_conf(record, &listener);
 	if (conf) {
+		catch_up(record);
 		class = synq_classify_request(conf, sk, req);
 		if (!synq_gate(record, conf, &listener, class, sk, skb, req,
 			       final)) {
@@ -208,14 +162,13 @@ static struct sock *synq_syn_recv_sock(const struct sock *sk,
 	}
 	if (req_unhash)
 		claim = synq_withheld_claim(&record->withheld, req);
-	child = original->syn_recv_sock(sk, skb, req, dst, req_unhash,
-					own_req SYNQ_SYN_RECV_REST);
+	child = pair->syn_recv_sock(sk, skb, req, dst, req_unhash,
+				    own_req SYNQ_SYN_RECV_REST);
 	if (child)
 		disinherit(record, child);
-	if (READ_ONCE(inet_csk(sk)->icsk_af_ops) != &record->ops->copy &&
-	    !READ_ONCE(record->leaving))
-		pin(record);
 	if (child && *own_req && class) {
+		/* It is appended when we return: in softirq, after which the tasklet runs. */
+		tasklet_schedule(&record->order);
 		synq_count(record->counters, class->slot, SYNQ_COUNT_PROMOTED);
 		if (!claim && !synq_gate_knows(record, skb, final))
 			synq_admission_complete(&record->admission, class, sk,
@@ -227,26 +180,68 @@ static struct sock *synq_syn_recv_sock(const struct sock *sk,
 				     child && *own_req);
 out:
 	rcu_read_unlock();
+	local_bh_enable();
 	return child;
 }
 
 /* The caller has BH off and holds rcu_read_lock(). */
-static int synq_conn_request(struct sock *sk, struct sk_buff *skb)
+static int judge(const struct synq_pair *pair, struct sock *sk,
+		 struct sk_buff *skb)
 {
-	const struct inet_connection_sock_af_ops *original;
-	const struct synq_record *record = synq_record_find(sk);
+	const struct synq_record *record = record_of(pair, sk);
 
-	if (!record) {
-		/* A foreign owner kept our pointer: rule 7. */
-		original = synq_ops_original(READ_ONCE(inet_csk(sk)->icsk_af_ops));
-		if (original)
-			return original->conn_request(sk, skb);
-		tcp_listendrop(sk);
-		return 0;
-	}
-	synq_fullstate_request(sk, record, skb);
-	return record->ops->original->conn_request(sk, skb);
+	if (record)
+		synq_fullstate_request(sk, record, skb);
+	return pair->conn_request(sk, skb);
 }
+
+/* Rule 4. */
+#define GATE(n)								\
+static struct sock *gate##n(const struct sock *sk, struct sk_buff *skb,	\
+			    struct request_sock *req,			\
+			    struct dst_entry *dst,			\
+			    struct request_sock *req_unhash,		\
+			    bool *own_req SYNQ_SYN_RECV_REST_DECL)	\
+{									\
+	return gate(&pairs[n], sk, skb, req, dst, req_unhash,		\
+		    own_req SYNQ_SYN_RECV_REST);			\
+}
+
+#define JUDGE(n)							\
+static int judge##n(struct sock *sk, struct sk_buff *skb)		\
+{									\
+	return judge(&pairs[n], sk, skb);				\
+}
+
+GATE(0)
+GATE(1)
+GATE(2)
+GATE(3)
+GATE(4)
+GATE(5)
+GATE(6)
+GATE(7)
+
+JUDGE(0)
+JUDGE(1)
+JUDGE(2)
+JUDGE(3)
+JUDGE(4)
+JUDGE(5)
+JUDGE(6)
+JUDGE(7)
+
+/* IPv4, IPv6, MPTCP over either, SMC over either. */
+static struct synq_pair pairs[PAIRS] = {
+	{ .gate = gate0, .judge = judge0 },
+	{ .gate = gate1, .judge = judge1 },
+	{ .gate = gate2, .judge = judge2 },
+	{ .gate = gate3, .judge = judge3 },
+	{ .gate = gate4, .judge = judge4 },
+	{ .gate = gate5, .judge = judge5 },
+	{ .gate = gate6, .judge = judge6 },
+	{ .gate = gate7, .judge = judge7 },
+};
 
 /* The listener of a port in force, with a reference. */
 static struct synq_port *port_of(struct synq_net *sn, u16 num)
@@ -265,20 +260,12 @@ static struct synq_port *port_of(struct synq_net *sn, u16 num)
 }
 
 /*
- * Sockets of the kernel itself hold no reference to their namespace and are
- * left alone; a socket whose destructor is not its family's cannot be served
- * by rule 1.
+ * Sockets of the kernel itself hold no reference to their namespace and are left alone.
  */
 static bool may_manage(const struct sock *sk)
 {
-	bool v6 = sk->sk_family == AF_INET6;
-
-	if (inet_sk_state_load(sk) != TCP_LISTEN || !sk->sk_net_refcnt ||
-	    sk->sk_protocol != IPPROTO_TCP)
-		return false;
-	if (!family_destruct[v6])
-		family_destruct[v6] = sk->sk_destruct;
-	return sk->sk_destruct == family_destruct[v6];
+	return inet_sk_state_load(sk) == TCP_LISTEN && sk->sk_net_refcnt &&
+	       sk->sk_protocol == IPPROTO_TCP;
 }
 
 /* By the snapshot in force, which may say nothing, or be only observed. */
@@ -287,7 +274,7 @@ static void set_retries(struct synq_record *record)
 	struct synq_listener listener;
 	const struct synq_conf *conf;
 
-	lockdep_assert_held(&synq_record_lock);
+	lockdep_assert_held(&record->sn->records_lock);
 	rcu_read_lock();
 	conf = synq_record_conf(record, &listener);
 	synq_retries_set(&record->retries, record->sk,
@@ -296,186 +283,179 @@ static void set_retries(struct synq_record *record)
 	rcu_read_unlock();
 }
 
-/* First half of rule 2. Returns the hashed record. */
-static struct synq_record *borrow_ops(struct synq_net *sn, struct sock *sk)
+/*
+ * Rule 2.  Under the lock of the socket, which its owner does not have, the record is
+ * added before its functions can be called.  -EINVAL: there is nothing to manage;
+ * -EBUSY: the owner has the lock; -EEXIST; -ENOMEM.  Takes the record.
+ */
+static int borrow(struct synq_record *record)
 {
-	struct synq_port *port = port_of(sn, inet_sk(sk)->inet_num);
-	struct synq_record *record = NULL;
-	const struct synq_ops *ops = NULL;
+	struct inet_connection_sock *icsk = inet_csk(record->sk);
+	const struct inet_connection_sock_af_ops *original;
+	struct sock *sk = record->sk;
+	int err = -EINVAL;
 
-	lockdep_assert_held(&attach_mutex);
-	if (!port)
-		return NULL;
-	lock_sock(sk);
-	spin_lock_bh(&synq_record_lock);
-	record = synq_record_find(sk);
-	spin_unlock_bh(&synq_record_lock);
-	if (record) {
-		record = NULL;
-		goto out;
-	}
-	if (may_manage(sk)) {
-		ops = synq_ops_get(inet_csk(sk)->icsk_af_ops,
-				   synq_syn_recv_sock, synq_conn_request);
-		record = synq_record_alloc(sn, sk, port);
-	}
-	if (!ops || !record) {
-		if (record)
-			synq_record_free(record);
-		record = NULL;
-		atomic64_inc(&sn->attach_failed);
-		goto out;
-	}
-	record->ops = ops;
-	record->data_ready = sk->sk_data_ready;
-	record->destruct = sk->sk_destruct;
-	spin_lock_bh(&synq_record_lock);
-	synq_record_hash(record);
-	set_retries(record);
-	WRITE_ONCE(inet_csk(sk)->icsk_af_ops, &ops->copy);
-	spin_unlock_bh(&synq_record_lock);
+	local_bh_disable();
+	bh_lock_sock(sk);
+	original = ops_of(sk);
+	if (!may_manage(sk))
+		goto drop;
+	err = -EBUSY;
+	if (sock_owned_by_user(sk))
+		goto drop;
+	err = -ENOMEM;
+	record->ops = synq_ops_get(original, pairs, PAIRS);
+	if (!record->ops)
+		goto drop;
+	err = synq_record_add(record);
+	/* A child that was left with a copy has it already. */
+	if (!err && original != &record->ops->copy)
+		cmpxchg(&icsk->icsk_af_ops, original, &record->ops->copy);
+	goto out;
+drop:
+	synq_record_drop(record);
 out:
-	release_sock(sk);
-	synq_port_put(port);
-	return record;
+	bh_unlock_sock(sk);
+	local_bh_enable();
+	return err;
 }
 
-/* Second half of rule 2, a grace period later. */
-static void borrow_callbacks(struct synq_record *record, struct sock *sk)
+static void leave(struct synq_record *record)
 {
-	write_lock_bh(&sk->sk_callback_lock);
-	record->data_ready = sk->sk_data_ready;
-	WRITE_ONCE(sk->sk_data_ready, synq_data_ready);
-	sk->sk_destruct = synq_destruct;
-	write_unlock_bh(&sk->sk_callback_lock);
+	struct inet_connection_sock *icsk = inet_csk(record->sk);
+
+	synq_record_leave(record);
+	set_retries(record);
+	cmpxchg(&icsk->icsk_af_ops, &record->ops->copy, record->ops->original);
+	synq_record_remove(record);
+}
+
+static int attach_to(struct synq_net *sn, struct sock *sk)
+{
+	struct synq_port *port = port_of(sn, inet_sk(sk)->inet_num);
+	struct synq_record *record;
+	int err = -ENOMEM;
+
+	if (!port)
+		return 0;
+	record = synq_record_alloc(sn, sk, port);
+	if (!record)
+		goto out;
+	mutex_lock(&sn->records_lock);
+	/* Under the lock: when the last configuration goes, so does its last record. */
+	if (rcu_access_pointer(sn->conf)) {
+		err = borrow(record);
+		if (!err)
+			set_retries(record);
+	} else {
+		synq_record_drop(record);
+		err = 0;
+	}
+	mutex_unlock(&sn->records_lock);
+	if (!err)
+		synq_record_sort(sk);
+out:
+	synq_port_put(port);
+	return err;
+}
+
+/* The owner of a socket has its lock for a moment; or for ever. */
+static int attach_patiently(struct synq_net *sn, struct sock *sk)
+{
+	unsigned int tries = 4;
+	int err;
+
+	do {
+		err = attach_to(sn, sk);
+		if (err == -EBUSY)
+			usleep_range(200, 1000);
+	} while (err == -EBUSY && --tries);
+	return err;
 }
 
 static void attach(struct work_struct *work)
 {
 	struct synq_net *sn = container_of(work, struct synq_net, attach_work);
-	struct synq_record *record[SYNQ_WANTED_MAX];
 	struct sock *sk[SYNQ_WANTED_MAX];
 	unsigned int i, n;
-	bool any = false;
 
 	n = synq_record_wanted(sn, sk);
-	mutex_lock(&attach_mutex);
 	for (i = 0; i < n; i++) {
-		record[i] = borrow_ops(sn, sk[i]);
-		any |= !!record[i];
-	}
-	if (any)
-		synchronize_rcu();
-	for (i = 0; i < n; i++) {
-		if (!record[i])
-			continue;
-		borrow_callbacks(record[i], sk[i]);
-		synq_record_sort(sk[i]);
-		/* Not before: who is told so may connect, and look at the order. */
-		synq_record_managed(record[i]);
-	}
-	mutex_unlock(&attach_mutex);
-	synq_settle_later(sn);
-	for (i = 0; i < n; i++)
-		sock_put(sk[i]);
-}
-
-/* Nothing of ours is covered by somebody else's. */
-static bool all_ours(const struct synq_record *record)
-{
-	const struct sock *sk = record->sk;
-
-	return READ_ONCE(sk->sk_data_ready) == synq_data_ready &&
-	       READ_ONCE(sk->sk_destruct) == synq_destruct &&
-	       READ_ONCE(inet_csk(sk)->icsk_af_ops) == &record->ops->copy;
-}
-
-/*
- * First step of rule 3: of all sockets of the namespace whose port is not in
- * @keep. They are listed, each with a reference (rule 4).
- */
-static void return_callbacks(struct synq_net *sn, const struct synq_conf *keep,
-			     struct list_head *leave)
-{
-	struct synq_record *record;
-	struct hlist_node *next;
-	int bucket;
-
-	spin_lock_bh(&synq_record_lock);
-	hash_for_each_safe(synq_records, bucket, next, record, node) {
-		struct sock *sk = record->sk;
-
-		if (record->sn != sn ||
-		    (keep && synq_conf_port(keep, record->counters->port) ==
-			     record->counters))
-			continue;
-		WRITE_ONCE(record->leaving, true);
-		set_retries(record);
-		if (!all_ours(record)) {
-			pin(record);
-			continue;
+		switch (attach_patiently(sn, sk[i])) {
+		case -EBUSY:
+			atomic64_inc(&sn->attach_busy);
+			synq_record_give_up(sn, sk[i]);
+			break;
+		case -ENOMEM:
+			atomic64_inc(&sn->attach_failed);
+			synq_record_give_up(sn, sk[i]);
+			break;
 		}
-		if (!refcount_inc_not_zero(&sk->sk_refcnt))
-			continue;	/* rule 5 */
-		write_lock(&sk->sk_callback_lock);
-		WRITE_ONCE(sk->sk_data_ready, record->data_ready);
-		sk->sk_destruct = record->destruct;
-		write_unlock(&sk->sk_callback_lock);
-		list_add(&record->leave, leave);
+		sock_put(sk[i]);
 	}
-	spin_unlock_bh(&synq_record_lock);
+	schedule_delayed_work(&sn->tend_work, TEND_PERIOD);
 }
 
-/* Second step of rule 3. */
-static void return_ops(struct list_head *leave)
+/* Not the work of a moment's overload: no lock of the socket is asked for. */
+static bool is_lost(const struct synq_record *record)
 {
-	struct synq_record *record, *next;
-
-	list_for_each_entry_safe(record, next, leave, leave) {
-		struct sock *sk = record->sk;
-
-		if (cmpxchg(&inet_csk(sk)->icsk_af_ops, &record->ops->copy,
-			    record->ops->original) == &record->ops->copy)
-			continue;
-		/* Somebody came in between: rule 7 after all. */
-		list_del(&record->leave);
-		pin(record);
-		sk->sk_destruct = synq_destruct;
-		sock_put(sk);
-	}
+	return inet_sk_state_load(record->sk) != TCP_LISTEN ||
+	       ops_of(record->sk) != &record->ops->copy;
 }
 
-/* Last step of rule 3. */
-static void drop_records(struct list_head *leave)
+/* What came from another listener's queue was appended without a gate of ours. */
+static void tend_one(struct synq_record *record, void *any)
 {
-	struct synq_record *record, *next;
+	bool more;
 
-	list_for_each_entry_safe(record, next, leave, leave) {
-		struct sock *sk = record->sk;
-
-		spin_lock_bh(&synq_record_lock);
-		synq_record_unhash(record);
-		spin_unlock_bh(&synq_record_lock);
-		/* A callback may have taken our leaving for somebody's coming. */
-		unpin(record);
-		synq_record_free(record);
-		sock_put(sk);
+	if (is_lost(record)) {
+		if (inet_sk_state_load(record->sk) == TCP_LISTEN)
+			atomic64_inc(&record->sn->foreign_owner);
+		leave(record);
+		return;
 	}
+	*(bool *)any = true;
+	synq_record_settle(record);
+	rcu_read_lock();
+	synq_record_place(record, &more);
+	rcu_read_unlock();
+	if (more)
+		tasklet_schedule(&record->order);
 }
 
-static void detach(struct synq_net *sn, const struct synq_conf *keep)
+/**
+ * synq_listener_tend() - leave sockets that do not listen any more, and count who was
+ * accepted
+ * @sn: network namespace
+ *
+ * Context: process
+ * Return: false if no socket is managed
+ */
+bool synq_listener_tend(struct synq_net *sn)
 {
-	LIST_HEAD(leave);
+	bool any = false;
 
-	mutex_lock(&attach_mutex);
-	return_callbacks(sn, keep, &leave);
-	if (!list_empty(&leave)) {
-		synchronize_rcu();
-		return_ops(&leave);
-		synchronize_rcu();
-		drop_records(&leave);
-	}
-	mutex_unlock(&attach_mutex);
+	synq_record_each(sn, tend_one, &any);
+	return any;
+}
+
+static void tend(struct work_struct *work)
+{
+	struct synq_net *sn = container_of(to_delayed_work(work),
+					   struct synq_net, tend_work);
+
+	if (synq_listener_tend(sn))
+		schedule_delayed_work(&sn->tend_work, TEND_PERIOD);
+}
+
+/* Of sockets whose port is not in the configuration. */
+static void leave_others(struct synq_record *record, void *data)
+{
+	const struct synq_conf *keep = data;
+
+	if (!keep || synq_conf_port(keep, record->counters->port) !=
+		     record->counters)
+		leave(record);
 }
 
 /* Before a snapshot goes: its class slots may come to mean other classes. */
@@ -496,24 +476,10 @@ static void follow_retries(struct synq_record *record, void *unused)
 	set_retries(record);
 }
 
-/* A new snapshot is in force: one more chunk of a queue (rule 4). */
-static void sort_some(struct synq_record *record, void *any)
+/* A new snapshot is in force: chunk by chunk, with a pause after each. */
+static void sort(struct synq_record *record, void *unused)
 {
-	bool more;
-
-	synq_record_place(record, &more);
-	*(bool *)any |= more;
-}
-
-static void sort_all(const struct synq_net *sn)
-{
-	bool more;
-
-	do {
-		more = false;
-		synq_record_each(sn, sort_some, &more);
-		cond_resched();
-	} while (more);
+	synq_record_sort(record->sk);
 }
 
 static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
@@ -526,13 +492,11 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 		synq_record_each(sn, forget_withheld, NULL);
 		break;
 	case SYNQ_CONF_PUBLISHED:
-		detach(sn, change->conf);
+		synq_record_each(sn, leave_others, (void *)change->conf);
 		if (change->fresh)
 			synq_record_each(sn, forget_slots, &change->fresh);
 		synq_record_each(sn, follow_retries, NULL);
-		sort_all(sn);
-		if (change->conf)
-			synq_settle_later(sn);
+		synq_record_each(sn, sort, NULL);
 		break;
 	case SYNQ_CONF_SWITCHED:
 		synq_record_each(sn, follow_retries, NULL);
@@ -546,21 +510,18 @@ static struct notifier_block conf_nb = { .notifier_call = on_conf };
 /**
  * synq_listener_net_init() - a network namespace appears
  * @sn: its state
- *
- * Context: process
  */
 void synq_listener_net_init(struct synq_net *sn)
 {
 	INIT_WORK(&sn->attach_work, attach);
-	synq_settle_net_init(sn);
+	INIT_DELAYED_WORK(&sn->tend_work, tend);
+	synq_record_net_init(sn);
 }
 
 /**
- * synq_listener_net_exit() - a network namespace goes away
- * @sn: its state; no hook runs any more and the configuration is gone, so
- *	that the worker attaches to nothing, and nobody asks for the account
- *
- * Context: process
+ * synq_listener_net_exit() - a network namespace goes away, or the module does
+ * @sn: its state; no hook runs any more, and the configuration is gone, and with it
+ *	every record, so that the workers find nothing to do
  */
 void synq_listener_net_exit(struct synq_net *sn)
 {
@@ -568,18 +529,15 @@ void synq_listener_net_exit(struct synq_net *sn)
 	unsigned int n;
 
 	cancel_work_sync(&sn->attach_work);
-	synq_settle_net_exit(sn);
+	cancel_delayed_work_sync(&sn->tend_work);
 	n = synq_record_wanted(sn, sk);
 	while (n--)
 		sock_put(sk[n]);
-	detach(sn, NULL);
-	synq_record_orphan(sn);
 }
 
 /**
  * synq_listener_init() - follow the configuration
  *
- * Context: process
  * Return: 0
  */
 int synq_listener_init(void)
@@ -587,41 +545,13 @@ int synq_listener_init(void)
 	return synq_conf_observe(&conf_nb);
 }
 
-static bool records_left(void)
-{
-	struct synq_record *record;
-	bool left = false;
-	int bucket;
-
-	rcu_read_lock();
-	hash_for_each_rcu(synq_records, bucket, record, node)
-		left = true;
-	rcu_read_unlock();
-	return left;
-}
-
 /**
  * synq_listener_exit() - the module is about to go; every namespace has gone
  *
- * What is left in the hash is on its way to its destructor (rule 5), or has a
- * foreign owner on top, noticed too late to refuse the removal (rule 7): wait.
- *
- * Context: process
+ * There is no record any more, and no socket that is known to have operations of ours.
  */
 void synq_listener_exit(void)
 {
 	synq_conf_ignore(&conf_nb);
-	rcu_barrier();
-	if (records_left())
-		pr_notice("synq: waiting for listening sockets whose callbacks another owner has taken over to be closed\n");
-	while (records_left()) {
-		msleep(100);
-		rcu_barrier();
-	}
-	/* Rule 6: nobody is between loading the pointer and calling. */
-	synchronize_rcu();
-#ifdef CONFIG_TASKS_RCU
-	synchronize_rcu_tasks();
-#endif
-	synq_ops_free_all();
+	synq_ops_disarm();
 }

@@ -17,12 +17,15 @@
 #include "index.h"
 #include "listener.h"
 #include "netlink.h"
+#include "record.h"
 #include "refusal.h"
 #include "sockopt.h"
 #include "synq.h"
 #include "trial.h"
 
 static unsigned int net_id __read_mostly;
+
+struct workqueue_struct *synq_workqueue;
 
 /**
  * synq_net() - the state of a network namespace
@@ -44,7 +47,6 @@ static int __net_init net_init(struct net *net)
 	get_random_bytes(&sn->key, sizeof(sn->key));
 	sn->left = jiffies - 2 * HZ;
 	mutex_init(&sn->lock);
-	spin_lock_init(&sn->wanted_lock);
 	INIT_LIST_HEAD(&sn->drafts);
 	synq_trial_net_init(sn);
 	synq_index_net_init(sn);
@@ -77,12 +79,15 @@ static int __init synq_init(void)
 {
 	int err;
 
-	err = synq_conf_start();
+	synq_workqueue = alloc_workqueue("synq", WQ_UNBOUND, 0);
+	if (!synq_workqueue)
+		return -ENOMEM;
+	err = synq_record_init();
 	if (err)
-		return err;
+		goto err_workqueue;
 	err = synq_refusal_init();
 	if (err)
-		goto err_conf;
+		goto err_record;
 	err = synq_hooks_init();
 	if (err)
 		goto err_refusal;
@@ -110,8 +115,10 @@ err_hooks:
 	synq_hooks_exit();
 err_refusal:
 	synq_refusal_exit();
-err_conf:
-	synq_conf_stop();
+err_record:
+	synq_record_exit();
+err_workqueue:
+	destroy_workqueue(synq_workqueue);
 	return err;
 }
 
@@ -123,7 +130,10 @@ static void __exit synq_exit(void)
 	synq_listener_exit();
 	synq_hooks_exit();
 	synq_refusal_exit();
-	synq_conf_stop();	/* what was freed, records too, runs our text */
+	/* First the callbacks that queue the work, ours and everybody's, then the work. */
+	rcu_barrier();
+	destroy_workqueue(synq_workqueue);
+	synq_record_exit();
 }
 
 module_init(synq_init);

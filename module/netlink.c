@@ -12,6 +12,7 @@
 #include <net/genetlink.h>
 #include "compat.h"
 #include "draft.h"
+#include "listener.h"
 #include "netlink.h"
 #include "netlink_gen.h"
 #include "trial.h"
@@ -97,6 +98,7 @@ int synq_nl_conf_get_doit(struct sk_buff *skb, struct genl_info *info)
 	reply = new_reply(info, &head);
 	if (!reply)
 		return -ENOMEM;
+	synq_listener_tend(sn);
 	mutex_lock(&sn->lock);
 	err = synq_nl_put_conf(reply, sn);
 	mutex_unlock(&sn->lock);

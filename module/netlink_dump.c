@@ -18,6 +18,7 @@
 #include "compat.h"
 #include "netlink.h"
 #include "netlink_gen.h"
+#include "listener.h"
 #include "record.h"
 #include "refusal.h"
 
@@ -267,8 +268,8 @@ int synq_nl_listener_get_dumpit(struct sk_buff *skb,
 	return dump(skb, cb, dump_listener);
 }
 
-static int put_counters(struct sk_buff *skb, const struct synq_port *port,
-			u8 slot)
+static int put_counters(struct sk_buff *skb, struct synq_net *sn,
+			const struct synq_port *port, u8 slot)
 {
 	/* All but the pending, which is what the others leave over. */
 	static const u8 attr[SYNQ_COUNTERS] = {
@@ -317,7 +318,7 @@ static int put_counters(struct sk_buff *skb, const struct synq_port *port,
 		[SYNQ_COUNT_SHARE_REFUSED] = SYNQ_A_COUNTERS_SHARE_REFUSED,
 		[SYNQ_COUNT_FLOODED] = SYNQ_A_COUNTERS_FLOODED,
 	};
-	const struct synq_record_now now = synq_record_now(port, slot);
+	const struct synq_record_now now = synq_record_now(sn, port, slot);
 	u64 sum[SYNQ_COUNTERS], done;
 	struct nlattr *nest;
 	int i;
@@ -362,7 +363,7 @@ static int dump_stats(struct dump *d)
 	int err;
 
 	if (!d->cb->args[0] && !d->cb->args[1])
-		synq_record_settle(d->sn);
+		synq_listener_tend(d->sn);
 	if (d->cb->args[1] >= d->conf->n_positions) {
 		d->cb->args[0]++;
 		d->cb->args[1] = 0;
@@ -376,7 +377,7 @@ static int dump_stats(struct dump *d)
 		return -EMSGSIZE;
 	err = nla_put_u16(d->skb, SYNQ_A_STATS_PORT, port->port) ||
 	      nla_put_string(d->skb, SYNQ_A_STATS_CLASS, class->name) ||
-	      put_counters(d->skb, port, class->slot);
+	      put_counters(d->skb, d->sn, port, class->slot);
 	err = dump_end(d, head, err);
 	if (!err)
 		d->cb->args[1]++;

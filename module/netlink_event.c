@@ -63,6 +63,8 @@ int synq_nl_put_conf(struct sk_buff *skb, const struct synq_net *sn)
 			       atomic64_read(&sn->no_listener)) ||
 	       synq_nl_put_u64(skb, SYNQ_A_CONF_ATTACH_FAILED,
 			       atomic64_read(&sn->attach_failed)) ||
+	       synq_nl_put_u64(skb, SYNQ_A_CONF_ATTACH_BUSY,
+			       atomic64_read(&sn->attach_busy)) ||
 	       synq_nl_put_u64(skb, SYNQ_A_CONF_FOREIGN_OWNER,
 			       atomic64_read(&sn->foreign_owner)) ||
 	       synq_nl_put_u64(skb, SYNQ_A_CONF_MALFORMED,

@@ -1,90 +1,180 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Copies of address family operations: one for each original that a managed
- * listener had (IPv4, IPv6, mapped, MPTCP's two), shared by all its listeners.
- * SMC has operations for each socket of its own: at the same address there may be
- * others later, which get another copy.
+ * listener had (IPv4, IPv6, mapped, MPTCP's), shared by all its listeners.  SMC has
+ * operations for each socket of its own: at the same address there may be others
+ * later, which get another copy.
  *
- * A copy is never written after it was listed, and lives until the module
- * goes: setsockopt(2) calls through a socket's pointer without RCU, and a
- * foreign owner may have kept it.
+ * DOC: a copy is never freed
+ *
+ * A socket's pointer to its operations can be where we cannot find it.  A CPU that
+ * runs the original syn_recv_sock() while the listener's pointer is replaced clones a
+ * child that has ours, and nothing of ours sees that child.  MPTCP and SMC keep a
+ * pointer to the operations that they found.  So the memory of a copy stays for good,
+ * a hundred bytes for each of the few originals, and when the module goes its two
+ * functions become the original's: it is then an ordinary constant of the kernel's,
+ * wherever it is pointed to from.  That is what makes unloading safe; nothing needs to
+ * be known about the sockets.
+ *
+ * The two functions are called under rcu_read_lock(), or by a task that was
+ * preempted before it got there (a socket's backlog): after synchronize_rcu() and
+ * synchronize_rcu_tasks() no CPU is in them, nor on its way.
+ *
  */
-#include <linux/rculist.h>
+#include <linux/kmemleak.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include "ops.h"
 
+/* More than there are originals; SMC's, each of its own, must not fill the memory. */
+#define COPIES_MAX	1024
+
 static LIST_HEAD(copies);
+static unsigned int n_copies;
+static DEFINE_SPINLOCK(lock);	/* protects both, and which pairs are in use */
 
 static bool is_copy_of(const struct synq_ops *ops,
 		       const struct inet_connection_sock_af_ops *original)
 {
 	struct inet_connection_sock_af_ops now = *original;
 
-	if (ops->original != original)
+	if (ops->original != original ||
+	    now.syn_recv_sock != ops->pair->syn_recv_sock ||
+	    now.conn_request != ops->pair->conn_request)
 		return false;
 	now.syn_recv_sock = ops->copy.syn_recv_sock;
 	now.conn_request = ops->copy.conn_request;
 	return !memcmp(&now, &ops->copy, sizeof(now));
 }
 
-/**
- * synq_ops_get() - the copy of some operations, made at the first use
- * @original: of a listener
- * @gate: to be called for syn_recv_sock(); always the same
- * @request: likewise for conn_request()
- *
- * Context: process; callers exclude each other
- * Return: NULL without memory
- */
-const struct synq_ops *
-synq_ops_get(const struct inet_connection_sock_af_ops *original,
-	     synq_syn_recv_fn gate, synq_conn_request_fn request)
+/* NULL: more different pairs than any kernel has. */
+static const struct synq_pair *
+pair_of(const struct inet_connection_sock_af_ops *original,
+	struct synq_pair *pairs, unsigned int n)
+{
+	struct synq_pair *pair;
+
+	for (pair = pairs; pair < pairs + n; pair++) {
+		if (!pair->syn_recv_sock) {
+			pair->syn_recv_sock = original->syn_recv_sock;
+			pair->conn_request = original->conn_request;
+			return pair;
+		}
+		if (pair->syn_recv_sock == original->syn_recv_sock &&
+		    pair->conn_request == original->conn_request)
+			return pair;
+	}
+	return NULL;
+}
+
+static struct synq_ops *make(const struct inet_connection_sock_af_ops *original,
+			     const struct synq_pair *pair)
+{
+	struct synq_ops *ops = kzalloc(sizeof(*ops), GFP_ATOMIC);
+
+	if (!ops)
+		return NULL;
+	kmemleak_not_leak(ops);
+	ops->original = original;
+	ops->pair = pair;
+	ops->copy = *original;
+	ops->copy.syn_recv_sock = pair->gate;
+	ops->copy.conn_request = pair->judge;
+	list_add(&ops->list, &copies);
+	n_copies++;
+	return ops;
+}
+
+static bool has_ours(const struct inet_connection_sock_af_ops *ops,
+		     const struct synq_pair *pairs, unsigned int n)
+{
+	const struct synq_pair *pair;
+
+	for (pair = pairs; pair < pairs + n; pair++)
+		if (ops->syn_recv_sock == pair->gate ||
+		    ops->conn_request == pair->judge)
+			return true;
+	return false;
+}
+
+/* NULL: it is none, and there is none of it. */
+static struct synq_ops *
+copy_of(const struct inet_connection_sock_af_ops *original)
 {
 	struct synq_ops *ops;
 
 	list_for_each_entry(ops, &copies, list)
-		if (is_copy_of(ops, original))
+		if (&ops->copy == original || is_copy_of(ops, original))
 			return ops;
-	ops = kzalloc(sizeof(*ops), GFP_KERNEL);
-	if (!ops)
-		return NULL;
-	ops->original = original;
-	ops->copy = *original;
-	ops->copy.syn_recv_sock = gate;
-	ops->copy.conn_request = request;
-	list_add_rcu(&ops->list, &copies);
-	return ops;
-}
-
-/**
- * synq_ops_original() - what a copy was made from
- * @copy: perhaps one of ours
- *
- * Context: rcu_read_lock()
- * Return: NULL if it is not
- */
-const struct inet_connection_sock_af_ops *
-synq_ops_original(const struct inet_connection_sock_af_ops *copy)
-{
-	const struct synq_ops *ops;
-
-	list_for_each_entry_rcu(ops, &copies, list)
-		if (&ops->copy == copy)
-			return ops->original;
 	return NULL;
 }
 
 /**
- * synq_ops_free_all() - the module goes
+ * synq_ops_get() - the copy of some operations, made at the first use
+ * @original: of a listener; or a copy of ours, which a socket has inherited
+ * @pairs: of functions that may stand in; always the same
+ * @n: their number
  *
- * Context: process; no socket has a copy, and no task is between loading the
- * pointer and calling
+ * Context: BH off
+ * Return: NULL without memory, or if there are too many of them
  */
-void synq_ops_free_all(void)
+const struct synq_ops *
+synq_ops_get(const struct inet_connection_sock_af_ops *original,
+	     struct synq_pair *pairs, unsigned int n)
 {
-	struct synq_ops *ops, *next;
+	const struct synq_pair *pair;
+	struct synq_ops *ops;
 
-	list_for_each_entry_safe(ops, next, &copies, list)
-		kfree(ops);
+	spin_lock(&lock);
+	ops = copy_of(original);
+	if (!ops && n_copies < COPIES_MAX && !has_ours(original, pairs, n)) {
+		pair = pair_of(original, pairs, n);
+		if (pair)
+			ops = make(original, pair);
+	}
+	spin_unlock(&lock);
+	return ops;
+}
+
+/**
+ * synq_ops_is_foreign() - do operations that are not ours call a function of ours?
+ * @ops: valid memory
+ * @pairs: as for synq_ops_get()
+ * @n: their number
+ *
+ * Context: BH off
+ * Return: true if so: somebody has made them of a copy of ours
+ */
+bool synq_ops_is_foreign(const struct inet_connection_sock_af_ops *ops,
+			 const struct synq_pair *pairs, unsigned int n)
+{
+	bool is_foreign;
+
+	if (!has_ours(ops, pairs, n))
+		return false;
+	spin_lock(&lock);
+	is_foreign = !copy_of(ops);
+	spin_unlock(&lock);
+	return is_foreign;
+}
+
+/**
+ * synq_ops_disarm() - the module goes: nothing calls a function of ours on return
+ *
+ * Context: process; no socket gets a copy any more
+ */
+void synq_ops_disarm(void)
+{
+	struct synq_ops *ops;
+
+	list_for_each_entry(ops, &copies, list) {
+		WRITE_ONCE(ops->copy.syn_recv_sock, ops->pair->syn_recv_sock);
+		WRITE_ONCE(ops->copy.conn_request, ops->pair->conn_request);
+	}
+	synchronize_rcu();
+#ifdef CONFIG_TASKS_RCU
+	synchronize_rcu_tasks();
+#endif
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copies of address family operations, with two of ours in them.  See ops.c.
+ * Copies of address family operations, with two functions of ours in them.  See ops.c.
  */
 #ifndef _SYNQ_OPS_H
 #define _SYNQ_OPS_H
@@ -18,22 +18,41 @@ typedef struct sock *(*synq_syn_recv_fn)(const struct sock *sk,
 typedef int (*synq_conn_request_fn)(struct sock *sk, struct sk_buff *skb);
 
 /**
+ * struct synq_pair - two functions of the kernel, and ours that stand in for them
+ * @syn_recv_sock: the kernel's; NULL: the pair is not in use
+ * @conn_request: the kernel's
+ * @gate: ours for @syn_recv_sock
+ * @judge: ours for @conn_request
+ *
+ * Ours are two functions for each pair, so that each knows what to call without
+ * asking the socket, whose operations may have changed since it was called.
+ */
+struct synq_pair {
+	synq_syn_recv_fn syn_recv_sock;
+	synq_conn_request_fn conn_request;
+	synq_syn_recv_fn gate;
+	synq_conn_request_fn judge;
+};
+
+/**
  * struct synq_ops - a listener's address family operations, with two of ours
  * @list: all of them
- * @original: what was there
- * @copy: of the original, with another syn_recv_sock() and conn_request()
+ * @original: what the socket had
+ * @pair: the functions that were replaced
+ * @copy: of @original, with those of @pair that are ours
  */
 struct synq_ops {
 	struct list_head list;
 	const struct inet_connection_sock_af_ops *original;
+	const struct synq_pair *pair;
 	struct inet_connection_sock_af_ops copy;
 };
 
 const struct synq_ops *
 synq_ops_get(const struct inet_connection_sock_af_ops *original,
-	     synq_syn_recv_fn gate, synq_conn_request_fn request);
-const struct inet_connection_sock_af_ops *
-synq_ops_original(const struct inet_connection_sock_af_ops *copy);
-void synq_ops_free_all(void);
+	     struct synq_pair *pairs, unsigned int n);
+bool synq_ops_is_foreign(const struct inet_connection_sock_af_ops *ops,
+			 const struct synq_pair *pairs, unsigned int n);
+void synq_ops_disarm(void);
 
 #endif /* _SYNQ_OPS_H */

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records of managed listening sockets: found by the address of the socket,
- * from packets and socket callbacks, under rcu_read_lock().
+ * Records of managed listening sockets: found by the address of the socket, from
+ * packets and socket callbacks, under rcu_read_lock(); and listed by network
+ * namespace.
  *
- * A record holds no reference to its socket, since that would keep the socket
- * and its network namespace for ever: nothing tells us that a listener was
- * closed.  Instead listener.c chains the socket's destructor, which takes the
- * record out of the hash before the memory goes.  So: as long as a record is
- * hashed, and its destructor chained, its socket is memory that may be read
- * under synq_record_lock.
+ * A record holds a reference to its socket, which nothing tells of its end: the
+ * worker of listener.c looks ten times a second and removes the record of a socket
+ * that does not listen any more.  That much longer its memory and its network
+ * namespace stay; its port is free when it closes.
  *
- * Also here: the list of sockets seen by the packet hook that wait to be
- * managed.  The hook runs in softirq and must not attach (grace periods), so it
- * leaves a referenced socket and wakes the worker of listener.c.
+ * A record that was removed is freed after a grace period, by a worker, since a
+ * tasklet cannot be waited for elsewhere.  Until then callbacks and the tasklet may
+ * still have it: they find it leaving, and its account closed.
+ *
+ * Also here: the list of sockets seen by the packet hook that wait to be managed, and
+ * of those for which that has just failed.  The hook runs in softirq; it leaves a
+ * referenced socket and wakes the worker of listener.c.
  */
+#include <linux/hash.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -21,13 +25,68 @@
 #include <net/sock.h>
 #include "record.h"
 
-DEFINE_HASHTABLE(synq_records, SYNQ_RECORD_BITS);
-DEFINE_SPINLOCK(synq_record_lock);
+struct rhashtable synq_records;
 
 /**
- * synq_record_alloc() - a record for a socket, not yet hashed
+ * synq_record_init() - the module is loaded
+ *
+ * Return: 0 or -ENOMEM
+ */
+int synq_record_init(void)
+{
+	return rhashtable_init(&synq_records, &synq_record_params);
+}
+
+/**
+ * synq_record_exit() - the module goes; every record has been freed
+ */
+void synq_record_exit(void)
+{
+	rhashtable_destroy(&synq_records);
+}
+
+/**
+ * synq_record_net_init() - a network namespace appears
+ * @sn: its state
+ */
+void synq_record_net_init(struct synq_net *sn)
+{
+	mutex_init(&sn->records_lock);
+	INIT_LIST_HEAD(&sn->records);
+	spin_lock_init(&sn->wanted_lock);
+}
+
+/* Softirq, or process context with BH off. */
+static void order(struct tasklet_struct *tasklet)
+{
+	struct synq_record *record = container_of(tasklet, struct synq_record,
+						  order);
+	bool more;
+
+	rcu_read_lock();
+	synq_record_place(record, &more);
+	if (more)
+		tasklet_schedule(tasklet);
+	rcu_read_unlock();
+}
+
+static void free_late(struct work_struct *work)
+{
+	struct synq_record *record = container_of(to_rcu_work(work),
+						  struct synq_record, free);
+
+	/* Callbacks that could schedule it are over by a grace period. */
+	tasklet_kill(&record->order);
+	synq_withheld_clear(&record->withheld, record->counters);
+	synq_port_put(record->counters);
+	sock_put(record->sk);
+	kvfree(record);
+}
+
+/**
+ * synq_record_alloc() - a record for a socket, not yet to be found
  * @sn: network namespace of the socket
- * @sk: listening socket
+ * @sk: listening socket; the record takes a reference
  * @counters: of its port
  *
  * Context: process
@@ -41,74 +100,84 @@ struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 
 	if (!record)
 		return NULL;
+	sock_hold(sk);
 	record->sk = sk;
 	record->sn = sn;
 	synq_port_get(counters);
 	record->counters = counters;
+	tasklet_setup(&record->order, order);
+	INIT_RCU_WORK(&record->free, free_late);
+	synq_acceptq_init(&record->acceptq);
 	synq_admission_init(&record->admission, sk);
 	synq_withheld_init(&record->withheld);
 	return record;
 }
 
-static void free_rcu_cb(struct rcu_head *head)
-{
-	struct synq_record *record = container_of(head, struct synq_record,
-						  rcu);
-
-	synq_port_put(record->counters);
-	kvfree(record);	/* which softirq may do */
-}
-
 /**
- * synq_record_free() - free a record after a grace period
- * @record: not hashed
+ * synq_record_drop() - give up a record that nobody can have found
+ * @record: not added, or removed
  *
- * Context: any
+ * It is freed, and its socket released, after a grace period.
  */
-void synq_record_free(struct synq_record *record)
+void synq_record_drop(struct synq_record *record)
 {
-	synq_withheld_clear(&record->withheld, record->counters);
-	call_rcu(&record->rcu, free_rcu_cb);
+	queue_rcu_work(synq_workqueue, &record->free);
 }
 
 /**
- * synq_record_hash() - let a record be found
+ * synq_record_add() - let a record be found
  * @record: complete
  *
- * Context: synq_record_lock held
+ * Context: &synq_net.records_lock held
+ * Return: 0; else it is dropped: -EEXIST: the socket has one; -ENOMEM
  */
-void synq_record_hash(struct synq_record *record)
+int synq_record_add(struct synq_record *record)
 {
-	lockdep_assert_held(&synq_record_lock);
-	hash_add_rcu(synq_records, &record->node, (unsigned long)record->sk);
-}
+	struct synq_net *sn = record->sn;
+	int err;
 
-/**
- * synq_record_managed() - all that comes from now on is put into order: count it
- * @record: hashed; it stays so, since attaching and detaching exclude each other and
- *	the socket is held
- *
- * Context: process
- */
-void synq_record_managed(struct synq_record *record)
-{
-	atomic_inc(&record->sn->sockets);
+	lockdep_assert_held(&sn->records_lock);
+	err = rhashtable_insert_fast(&synq_records, &record->node,
+				     synq_record_params);
+	if (err) {
+		synq_record_drop(record);
+		return err;
+	}
+	list_add(&record->list, &sn->records);
+	atomic_inc(&sn->sockets);
 	atomic_inc(&record->counters->sockets);
+	return 0;
 }
 
 /**
- * synq_record_unhash() - new callers find it no more
- * @record: hashed, and counted as managed
+ * synq_record_leave() - from now on pass everything through
+ * @record: added
  *
- * Context: synq_record_lock held
+ * Context: &synq_net.records_lock held
  */
-void synq_record_unhash(struct synq_record *record)
+void synq_record_leave(struct synq_record *record)
 {
-	lockdep_assert_held(&synq_record_lock);
-	hash_del_rcu(&record->node);
-	if (record->sn)
-		atomic_dec(&record->sn->sockets);
+	/* Pairs with READ_ONCE of synq_record_conf(). */
+	WRITE_ONCE(record->leaving, true);
+}
+
+/**
+ * synq_record_remove() - new callers find it no more, and nothing is placed by it
+ * @record: leaving
+ *
+ * Context: &synq_net.records_lock held
+ */
+void synq_record_remove(struct synq_record *record)
+{
+	struct synq_net *sn = record->sn;
+
+	lockdep_assert_held(&sn->records_lock);
+	synq_acceptq_close(&record->acceptq, record->counters);
+	list_del(&record->list);
+	atomic_dec(&sn->sockets);
 	atomic_dec(&record->counters->sockets);
+	rhashtable_remove_fast(&synq_records, &record->node, synq_record_params);
+	synq_record_drop(record);
 }
 
 /**
@@ -122,11 +191,14 @@ void synq_record_unhash(struct synq_record *record)
 const struct synq_conf *synq_record_conf(const struct synq_record *record,
 					 struct synq_listener *own)
 {
-	const struct synq_net *sn = READ_ONCE(record->sn);
-	const struct synq_conf *conf = sn ? synq_conf_active(sn) : NULL;
 	const struct synq_listener *listener;
+	const struct synq_conf *conf;
 
-	if (!conf || READ_ONCE(record->leaving))
+	/* First: the state of its namespace is there for a grace period from then on. */
+	if (READ_ONCE(record->leaving))
+		return NULL;
+	conf = synq_conf_active(record->sn);
+	if (!conf)
 		return NULL;
 	listener = synq_conf_listener(conf, record->counters->port);
 	if (!listener || listener->port != record->counters)
@@ -180,83 +252,43 @@ void synq_record_sort(const struct sock *sk)
 /**
  * synq_record_each() - visit all records of a network namespace
  * @sn: network namespace
- * @visit: called under synq_record_lock and rcu_read_lock(); the socket is valid
- *	memory (listener.c, rule 4)
+ * @visit: called under &synq_net.records_lock; may remove the record, and sleep
  * @data: for @visit
- *
- * Context: any
- */
-void synq_record_each(const struct synq_net *sn,
-		      void (*visit)(struct synq_record *record, void *data),
-		      void *data)
-{
-	struct synq_record *record;
-	int bucket;
-
-	spin_lock_bh(&synq_record_lock);
-	rcu_read_lock();
-	hash_for_each(synq_records, bucket, record, node)
-		if (record->sn == sn)
-			visit(record, data);
-	rcu_read_unlock();
-	spin_unlock_bh(&synq_record_lock);
-}
-
-static void orphan(struct synq_record *record, void *any)
-{
-	/* Pairs with READ_ONCE of who asks without the lock. */
-	WRITE_ONCE(record->sn, NULL);
-	*(bool *)any = true;
-}
-
-/**
- * synq_record_orphan() - the state of a network namespace is about to go
- * @sn: its state
- *
- * A socket keeps its namespace, but the module may go before either.  Records are left
- * then, if their socket's destructor is on its way, or somebody else calls us (listener.c,
- * rules 5 and 7).  They forget @sn: who holds synq_record_lock finds either none, or one
- * that stays until he has given the lock back; who is under rcu_read_lock() and has
- * found it is waited for.  Who has found a snapshot need not ask: that was taken away a
- * grace period before (main.c).
  *
  * Context: process
  */
-void synq_record_orphan(const struct synq_net *sn)
+void synq_record_each(struct synq_net *sn,
+		      void (*visit)(struct synq_record *record, void *data),
+		      void *data)
 {
-	bool any = false;
+	struct synq_record *record, *next;
 
-	synq_record_each(sn, orphan, &any);
-	if (any)
-		synchronize_rcu();
-}
-
-static void settle(struct synq_record *record, void *settled)
-{
-	const struct synq_conf *conf;
-	struct synq_listener own;
-
-	*(bool *)settled &= synq_acceptq_settle(record->sk, &record->acceptq,
-						record->counters);
-	conf = synq_record_conf(record, &own);
-	if (conf)
-		synq_synqueue_settle(&record->admission, conf, record->sk,
-				     record->counters);
+	mutex_lock(&sn->records_lock);
+	list_for_each_entry_safe(record, next, &sn->records, list) {
+		visit(record, data);
+		cond_resched();
+	}
+	mutex_unlock(&sn->records_lock);
 }
 
 /**
  * synq_record_settle() - count who was accepted up to now, and who is half open
- * @sn: network namespace
+ * @record: added
  *
- * Context: process
- * Return: false if connections are queued, so that there will be more to count
+ * Context: process, &synq_net.records_lock held
  */
-bool synq_record_settle(const struct synq_net *sn)
+void synq_record_settle(struct synq_record *record)
 {
-	bool settled = true;
+	const struct synq_conf *conf;
+	struct synq_listener own;
 
-	synq_record_each(sn, settle, &settled);
-	return settled;
+	rcu_read_lock();
+	synq_acceptq_settle(record->sk, &record->acceptq, record->counters);
+	conf = synq_record_conf(record, &own);
+	if (conf)
+		synq_synqueue_settle(&record->admission, conf, record->sk,
+				     record->counters);
+	rcu_read_unlock();
 }
 
 static void add_now(struct synq_record_now *now,
@@ -271,24 +303,31 @@ static void add_now(struct synq_record_now *now,
 
 /**
  * synq_record_now() - how a class stands at the sockets of a port
+ * @sn: network namespace
  * @counters: of the port
  * @slot: of the class
  *
  * Context: process
  * Return: sums over all sockets that are managed now
  */
-struct synq_record_now synq_record_now(const struct synq_port *counters, u8 slot)
+struct synq_record_now synq_record_now(struct synq_net *sn,
+				       const struct synq_port *counters, u8 slot)
 {
 	struct synq_record_now now = { };
 	struct synq_record *record;
-	int bucket;
 
-	rcu_read_lock();
-	hash_for_each_rcu(synq_records, bucket, record, node)
+	mutex_lock(&sn->records_lock);
+	list_for_each_entry(record, &sn->records, list)
 		if (record->counters == counters)
 			add_now(&now, record, slot);
-	rcu_read_unlock();
+	mutex_unlock(&sn->records_lock);
 	return now;
+}
+
+/* Where it stands that a socket could not be managed; collisions are harmless. */
+static struct synq_given_up *given_up(struct synq_net *sn, const struct sock *sk)
+{
+	return &sn->given_up[hash_ptr(sk, ilog2(SYNQ_WANTED_MAX))];
 }
 
 /**
@@ -296,16 +335,20 @@ struct synq_record_now synq_record_now(const struct synq_port *counters, u8 slot
  * @sn: network namespace
  * @sk: found by a lookup in this RCU section
  *
- * If there are too many at once, a later SYN asks again.
+ * If there are too many at once, a later SYN asks again; a second later at the
+ * earliest if the socket could not be managed just now.
  *
  * Context: any, rcu_read_lock()
  */
 void synq_record_want(struct synq_net *sn, struct sock *sk)
 {
+	const struct synq_given_up *gone = given_up(sn, sk);
 	bool queued = false;
 	unsigned int i;
 
 	spin_lock_bh(&sn->wanted_lock);
+	if (gone->sk == sk && time_before(jiffies, gone->until))
+		goto out;
 	for (i = 0; i < sn->n_wanted; i++)
 		if (sn->wanted[i] == sk)
 			goto out;
@@ -338,4 +381,18 @@ unsigned int synq_record_wanted(struct synq_net *sn, struct sock **sks)
 	sn->n_wanted = 0;
 	spin_unlock_bh(&sn->wanted_lock);
 	return n;
+}
+
+/**
+ * synq_record_give_up() - a socket could not be managed: not again for a second
+ * @sn: network namespace
+ * @sk: the socket
+ *
+ * Context: process
+ */
+void synq_record_give_up(struct synq_net *sn, const struct sock *sk)
+{
+	spin_lock_bh(&sn->wanted_lock);
+	*given_up(sn, sk) = (struct synq_given_up){ sk, jiffies + HZ };
+	spin_unlock_bh(&sn->wanted_lock);
 }

@@ -5,8 +5,10 @@
 #ifndef _SYNQ_RECORD_H
 #define _SYNQ_RECORD_H
 
-#include <linux/hashtable.h>
+#include <linux/interrupt.h>
 #include <linux/rcupdate.h>
+#include <linux/rhashtable.h>
+#include <linux/workqueue.h>
 #include "acceptq.h"
 #include "admission.h"
 #include "retries.h"
@@ -16,92 +18,95 @@ struct synq_ops;
 
 /**
  * struct synq_record - what synq keeps for one listening socket
- * @node: in the hash of records
- * @rcu: freed after a grace period
- * @sk: the socket; no reference: its destructor takes the record out
- * @sn: state of its network namespace; NULL: that is gone
+ * @node: in the hash of records, by @sk
+ * @sk: the socket, with a reference
+ * @sn: state of its network namespace
  * @counters: of the port, with a reference
- * @ops: its icsk_af_ops of before, and the copy with the gate (listener.c)
- * @data_ready: its sk_data_ready of before
- * @destruct: its sk_destruct of before
- * @leave: of those that one detach takes leave of (attach mutex)
- * @leaving: a detach has begun: pass everything through
+ * @ops: its icsk_af_ops of before, and the copy that it has now
+ * @leaving: the record is on its way out: pass everything through
  * @app_order: enum synq_order that the application chose, plus one; 0: none
  * @app_cookies: enum synq_cookies that the application chose
- * @retries: how often it sends a SYN-ACK again; written under synq_record_lock
- * @pinned: another owner sits on top; holds a reference to the module
- * @acceptq: protected by the queue's rskq_lock
+ * @retries: how often it sends a SYN-ACK again; written under &synq_net.records_lock
+ * @list: in &synq_net.records
+ * @order: puts what was appended to the accept queue into its place
+ * @acceptq: has a lock of its own, and is under the queue's rskq_lock
  * @admission: has a lock of its own
  * @withheld: has a lock of its own
+ * @free: after a grace period
  */
 struct synq_record {
 	/* read mostly */
-	struct hlist_node node;
+	struct rhash_head node;
 	struct sock *sk;
 	struct synq_net *sn;
 	struct synq_port *counters;
 	const struct synq_ops *ops;
-	void (*data_ready)(struct sock *sk);
-	void (*destruct)(struct sock *sk);
-	struct list_head leave;
 	bool leaving;
 	u8 app_order;
 	u8 app_cookies;
 	struct synq_retries retries;
-	unsigned long pinned;	/* bit 0 */
+	struct list_head list;
 
 	/* written on each connection */
-	struct synq_acceptq acceptq ____cacheline_aligned_in_smp;
+	struct tasklet_struct order ____cacheline_aligned_in_smp;
+	struct synq_acceptq acceptq;
 
 	/* written on each SYN and each final ACK */
-	struct synq_admission admission;
+	struct synq_admission admission ____cacheline_aligned_in_smp;
 
 	/* written while overloaded */
 	struct synq_withheld withheld;
 
-	struct rcu_head rcu;
+	struct rcu_work free;
 };
 
-#define SYNQ_RECORD_BITS	8
+/* Readers are under RCU. */
+extern struct rhashtable synq_records;
 
-/* Readers are under RCU; the lock is for writers, and for walks. */
-extern struct hlist_head synq_records[1 << SYNQ_RECORD_BITS];
-extern spinlock_t synq_record_lock;
+/* A pointer is spread well enough by its own hash: no seed is to be kept secret. */
+static inline u32 synq_record_hash(const void *key, u32 len, u32 seed)
+{
+	return hash_long(*(const unsigned long *)key, 32);
+}
+
+static const struct rhashtable_params synq_record_params = {
+	.key_len = sizeof(struct sock *),
+	.key_offset = offsetof(struct synq_record, sk),
+	.head_offset = offsetof(struct synq_record, node),
+	.hashfn = synq_record_hash,
+	.automatic_shrinking = true,
+};
+
+int synq_record_init(void);
+void synq_record_exit(void);
+void synq_record_net_init(struct synq_net *sn);
 
 struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 				      struct synq_port *counters);
-void synq_record_free(struct synq_record *record);
-void synq_record_hash(struct synq_record *record);
-void synq_record_managed(struct synq_record *record);
-void synq_record_unhash(struct synq_record *record);
+void synq_record_drop(struct synq_record *record);
+int synq_record_add(struct synq_record *record);
+void synq_record_leave(struct synq_record *record);
+void synq_record_remove(struct synq_record *record);
 
 const struct synq_conf *synq_record_conf(const struct synq_record *record,
 					 struct synq_listener *own);
 bool synq_record_place(struct synq_record *record, bool *more);
 void synq_record_sort(const struct sock *sk);
-void synq_record_each(const struct synq_net *sn,
+void synq_record_each(struct synq_net *sn,
 		      void (*visit)(struct synq_record *record, void *data),
 		      void *data);
-void synq_record_orphan(const struct synq_net *sn);
-bool synq_record_settle(const struct synq_net *sn);
+void synq_record_settle(struct synq_record *record);
 
 /**
  * synq_record_find() - the record of a socket
  * @sk: any socket
  *
- * Context: rcu_read_lock() or synq_record_lock
+ * Context: rcu_read_lock()
  * Return: NULL if the socket is not managed
  */
 static inline struct synq_record *synq_record_find(const struct sock *sk)
 {
-	struct synq_record *record;
-
-	hash_for_each_possible_rcu(synq_records, record, node,
-				   (unsigned long)sk,
-				   lockdep_is_held(&synq_record_lock))
-		if (record->sk == sk)
-			return record;
-	return NULL;
+	return rhashtable_lookup(&synq_records, &sk, synq_record_params);
 }
 
 /**
@@ -139,10 +144,12 @@ struct synq_record_now {
 	u32 flooded;
 };
 
-struct synq_record_now synq_record_now(const struct synq_port *counters,
+struct synq_record_now synq_record_now(struct synq_net *sn,
+				       const struct synq_port *counters,
 				       u8 slot);
 
 void synq_record_want(struct synq_net *sn, struct sock *sk);
 unsigned int synq_record_wanted(struct synq_net *sn, struct sock **sks);
+void synq_record_give_up(struct synq_net *sn, const struct sock *sk);
 
 #endif /* _SYNQ_RECORD_H */

@@ -111,8 +111,9 @@ static bool may_write(struct synq_refusals *refusals, bool is_retry, u64 now_ns)
 	u64 next;
 
 	if (!synq_tbf_next(&refusals->sampler, tat, now_ns, &next)) {
-		/* Pairs with READ_ONCE in synq_refusal_is_sated(). */
-		WRITE_ONCE(refusals->sated[is_retry], jiffies);
+		/* Pairs with READ_ONCE in synq_refusal_is_sated(); once a jiffy. */
+		if (!synq_refusal_is_sated(refusals, is_retry))
+			WRITE_ONCE(refusals->sated[is_retry], jiffies);
 		return false;
 	}
 	/* Who loses the exchange to another CPU leaves it at that. */

@@ -10,7 +10,7 @@
  * for its own, unless it is the same number, and stays until the configuration
  * is changed.  If it sets it in the very instant in which we do, the later wins.
  *
- * Writers hold synq_record_lock (listener.c); children are disinherited under
+ * Writers hold &synq_net.records_lock (listener.c); children are disinherited under
  * rcu_read_lock().
  */
 #include <net/inet_connection_sock.h>
@@ -25,7 +25,7 @@
  * @ours stays when the listener has its own back: a child that was copied before
  * may be on its way to synq_retries_disinherit().
  *
- * Context: synq_record_lock
+ * Context: &synq_net.records_lock
  */
 void synq_retries_set(struct synq_retries *retries, struct sock *sk, u8 wanted)
 {

@@ -74,19 +74,35 @@ bool synq_segment_is_for_host(struct net *net, const struct net_device *dev,
 	return is_local4(net, dev, *(const __be32 *)seg->client.daddr);
 }
 
+/*
+ * A half-open request outlives a listener that was closed, and the stack forgets it when
+ * another SYN comes for it.  That SYN is a new one for the socket that listens now.
+ */
+static bool is_forsaken(struct sock *sk)
+{
+	return inet_sk_state_load(inet_reqsk(sk)->rsk_listener) != TCP_LISTEN;
+}
+
 /**
  * synq_segment_peer_of() - what is a connection to a segment of it?
  * @sk: that was found, with a reference, which is given back
  *
  * Context: softirq, rcu_read_lock()
- * Return: &SYNQ_SEGMENT_LEFT or &SYNQ_SEGMENT_KNOWN
+ * Return: see there
  */
 enum synq_segment_peer synq_segment_peer_of(struct sock *sk)
 {
-	enum synq_segment_peer peer;
+	enum synq_segment_peer peer = SYNQ_SEGMENT_KNOWN;
 
-	peer = READ_ONCE(sk->__sk_common.skc_state) == TCP_TIME_WAIT ?
-	       SYNQ_SEGMENT_LEFT : SYNQ_SEGMENT_KNOWN;
+	switch (READ_ONCE(sk->__sk_common.skc_state)) {
+	case TCP_TIME_WAIT:
+		peer = SYNQ_SEGMENT_LEFT;
+		break;
+	case TCP_NEW_SYN_RECV:
+		if (is_forsaken(sk))
+			peer = SYNQ_SEGMENT_STRANGER;
+		break;
+	}
 	sock_gen_put(sk);
 	return peer;
 }

@@ -33,7 +33,7 @@ struct synq_segment {
  * enum synq_segment_peer - is there a connection that a segment belongs to?
  * @SYNQ_SEGMENT_STRANGER: no
  * @SYNQ_SEGMENT_LEFT: one in TIME_WAIT, which a SYN may follow
- * @SYNQ_SEGMENT_KNOWN: one that is half open or established
+ * @SYNQ_SEGMENT_KNOWN: one that is established, or half open at a socket that listens
  */
 enum synq_segment_peer {
 	SYNQ_SEGMENT_STRANGER,

@@ -7,23 +7,24 @@
  * DOC: locks, outermost first
  *
  * &synq_net.lock (mutex)	configuration: drafts, publishing, hooks
- * attach mutex (listener.c)	attaching to and detaching from sockets
- * socket lock			of a listener, while attaching
- * record lock (record.c, BH)	hash of records
- * sk_callback_lock (BH)	of a listener, while its callbacks are written
- * child's slock (BH)		held by the kernel around sk_data_ready
- * rskq_lock (BH)		of a listener: its accept queue and our tails
+ * &synq_net.records_lock	(mutex) the managed sockets of a namespace
+ * socket's slock (BH)		of a listener, while its operations are replaced
+ * &synq_acceptq.lock (BH)	our tails in the accept queue of one listener
+ * rskq_lock (BH)		of a listener: its accept queue
  * &synq_withheld.lock (BH)	withheld requests of one listener
  * &synq_admission.lock (BH)	handshakes under way at one listener
  * &synq_refusals.lock (BH)	sample of refused SYNs
  *
  * Packets, and the callbacks that the kernel calls on a listener, run under
- * rcu_read_lock() and take none but those from rskq_lock on.
+ * rcu_read_lock() and take none but those from &synq_acceptq.lock on.  The lock that
+ * lock_sock() takes is never waited for: the owner of a socket can hold it for as long
+ * as it likes.
  */
 #ifndef _SYNQ_H
 #define _SYNQ_H
 
 #include <linux/atomic.h>
+#include <linux/cache.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/siphash.h>
@@ -124,6 +125,18 @@ struct synq_refusals;
 
 #define SYNQ_WANTED_MAX		16
 
+struct sock;
+
+/**
+ * struct synq_given_up - a socket that could not be managed
+ * @sk: compared, not looked at: it may be gone
+ * @until: jiffies: not tried again before
+ */
+struct synq_given_up {
+	const struct sock *sk;
+	unsigned long until;
+};
+
 /*
  * synq in one network namespace.
  *
@@ -137,11 +150,11 @@ struct synq_net {
 	struct synq_refusals __rcu *refusals;	/* refusal.c; may be NULL */
 	siphash_key_t key;		/* segment.c */
 
-	/* written on every policed SYN */
-	atomic64_t tat[SYNQ_SLOTS];	/* policer.c: token bucket of a slot */
+	/* written on every policed SYN, and not in the line that every packet reads */
+	atomic64_t tat[SYNQ_SLOTS] ____cacheline_aligned_in_smp; /* policer.c: buckets */
 
 	/* seldom */
-	struct net *net;
+	struct net *net ____cacheline_aligned_in_smp;
 	struct mutex lock;		/* protects next 5 fields */
 	u32 generation;			/* conf.c: of @conf; 0 at first */
 	struct list_head drafts;	/* draft.c */
@@ -157,17 +170,22 @@ struct synq_net {
 	atomic64_t no_listener;		/* arrival.c */
 	atomic64_t malformed;		/* arrival.c */
 	atomic64_t attach_failed;	/* listener.c */
+	atomic64_t attach_busy;		/* listener.c */
 	atomic64_t foreign_owner;	/* listener.c */
 	atomic64_t index_failed;	/* index.c */
 
-	spinlock_t wanted_lock;		/* record.c: protects next 2 fields */
+	struct mutex records_lock;	/* record.c: protects @records */
+	struct list_head records;
+	spinlock_t wanted_lock;		/* record.c: protects next 3 fields */
 	unsigned int n_wanted;
 	struct sock *wanted[SYNQ_WANTED_MAX];	/* each with a reference */
+	struct synq_given_up given_up[SYNQ_WANTED_MAX];
 	struct work_struct attach_work;	/* set up by listener.c */
-	struct delayed_work settle_work;	/* settle.c */
+	struct delayed_work tend_work;	/* listener.c */
 	struct delayed_work index_work;		/* index.c */
 };
 
 struct synq_net *synq_net(const struct net *net);	/* main.c */
+extern struct workqueue_struct *synq_workqueue;		/* main.c: frees what was removed */
 
 #endif /* _SYNQ_H */
