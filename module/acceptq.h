@@ -7,12 +7,12 @@
 #define _SYNQ_ACCEPTQ_H
 
 #include <linux/spinlock.h>
+#include <net/sock.h>
 #include "conf.h"
 #include "drain.h"
 #include "share.h"
 
 struct request_sock;
-struct sock;
 
 #define SYNQ_ACCEPTQ_CHUNK	256	/* requests placed in one run */
 
@@ -118,6 +118,13 @@ static inline u8 synq_acceptq_member(const struct synq_acceptq *queue, u32 low)
 	return queue->order == SYNQ_ORDER_WEIGHTED ?
 	       synq_share_position(low) :
 	       low >> SYNQ_MEMBER_SHIFT & SYNQ_MEMBER_MASK;
+}
+
+/* Is anything queued, or remembered to have been?  Without the lock. */
+static inline bool synq_acceptq_is_used(const struct synq_acceptq *queue,
+					const struct sock *sk)
+{
+	return READ_ONCE(sk->sk_ack_backlog) || READ_ONCE(queue->used);
 }
 
 static inline void synq_acceptq_init(struct synq_acceptq *queue)

@@ -61,6 +61,9 @@
 /* How often sockets are looked at: whether they still listen, and who was accepted. */
 #define TEND_PERIOD	(HZ / 10)
 
+/* Of a network namespace: a record has 13 KB, which a listener's owner does not pay. */
+#define SOCKETS_MAX	4096
+
 #define PAIRS		8
 
 static struct synq_pair pairs[PAIRS];
@@ -338,6 +341,8 @@ static int attach_to(struct synq_net *sn, struct sock *sk)
 
 	if (!port)
 		return 0;
+	if (atomic_read(&sn->sockets) >= SOCKETS_MAX)
+		goto out;
 	record = synq_record_alloc(sn, sk, port);
 	if (!record)
 		goto out;
@@ -396,15 +401,18 @@ static void attach(struct work_struct *work)
 	schedule_delayed_work(&sn->tend_work, TEND_PERIOD);
 }
 
-/* Not the work of a moment's overload: no lock of the socket is asked for. */
+/* It does not listen any more, or elsewhere, or its owner has changed it: rule 2. */
 static bool is_lost(const struct synq_record *record)
 {
-	return inet_sk_state_load(record->sk) != TCP_LISTEN ||
-	       ops_of(record->sk) != &record->ops->copy;
+	const struct sock *sk = record->sk;
+
+	if (inet_sk_state_load(sk) != TCP_LISTEN ||
+	    READ_ONCE(inet_sk(sk)->inet_num) != record->counters->port)
+		return true;
+	return ops_of(sk) != &record->ops->copy;
 }
 
-/* What came from another listener's queue was appended without a gate of ours. */
-static void tend_one(struct synq_record *record, void *any)
+static void tend(struct synq_record *record, void *unused)
 {
 	bool more;
 
@@ -414,8 +422,8 @@ static void tend_one(struct synq_record *record, void *any)
 		leave(record);
 		return;
 	}
-	*(bool *)any = true;
 	synq_record_settle(record);
+	/* What came from another listener's queue passed no gate of ours. */
 	rcu_read_lock();
 	synq_record_place(record, &more);
 	rcu_read_unlock();
@@ -423,28 +431,34 @@ static void tend_one(struct synq_record *record, void *any)
 		tasklet_schedule(&record->order);
 }
 
+/* Of most sockets there is nothing to be told. */
+static void tend_if_used(struct synq_record *record, void *any)
+{
+	if (is_lost(record) || synq_acceptq_is_used(&record->acceptq, record->sk))
+		tend(record, NULL);
+	*(bool *)any = true;
+}
+
 /**
  * synq_listener_tend() - leave sockets that do not listen any more, and count who was
- * accepted
+ * accepted, and who is half open
  * @sn: network namespace
  *
  * Context: process
- * Return: false if no socket is managed
  */
-bool synq_listener_tend(struct synq_net *sn)
+void synq_listener_tend(struct synq_net *sn)
 {
-	bool any = false;
-
-	synq_record_each(sn, tend_one, &any);
-	return any;
+	synq_record_each(sn, tend, NULL);
 }
 
-static void tend(struct work_struct *work)
+static void tend_work(struct work_struct *work)
 {
 	struct synq_net *sn = container_of(to_delayed_work(work),
 					   struct synq_net, tend_work);
+	bool any = false;
 
-	if (synq_listener_tend(sn))
+	synq_record_each(sn, tend_if_used, &any);
+	if (any)
 		schedule_delayed_work(&sn->tend_work, TEND_PERIOD);
 }
 
@@ -514,7 +528,7 @@ static struct notifier_block conf_nb = { .notifier_call = on_conf };
 void synq_listener_net_init(struct synq_net *sn)
 {
 	INIT_WORK(&sn->attach_work, attach);
-	INIT_DELAYED_WORK(&sn->tend_work, tend);
+	INIT_DELAYED_WORK(&sn->tend_work, tend_work);
 	synq_record_net_init(sn);
 }
 

@@ -11,6 +11,6 @@ int synq_listener_init(void);
 void synq_listener_exit(void);
 void synq_listener_net_init(struct synq_net *sn);
 void synq_listener_net_exit(struct synq_net *sn);
-bool synq_listener_tend(struct synq_net *sn);
+void synq_listener_tend(struct synq_net *sn);
 
 #endif /* _SYNQ_LISTENER_H */

@@ -200,7 +200,8 @@ const struct synq_conf *synq_record_conf(const struct synq_record *record,
 	conf = synq_conf_active(record->sn);
 	if (!conf)
 		return NULL;
-	listener = synq_conf_listener(conf, record->counters->port);
+	listener = synq_conf_listener(conf, READ_ONCE(inet_sk(record->sk)->inet_num));
+	/* Nor is it that of a port where the socket listened before. */
 	if (!listener || listener->port != record->counters)
 		return NULL;
 	synq_record_listener(record, listener, own);

@@ -92,7 +92,7 @@ static const struct counter net_counters[] = {
 	{ SYNQ_A_CONF_FRAGMENTS, "fragments", "fragments not judged" },
 	{ SYNQ_A_CONF_NO_LISTENER, "no_listener", "SYNs without a listener" },
 	{ SYNQ_A_CONF_ATTACH_FAILED, "attach_failed",
-	  "sockets not managed: no memory" },
+	  "sockets not managed: no memory, or too many" },
 	{ SYNQ_A_CONF_ATTACH_BUSY, "attach_busy",
 	  "sockets not managed: their owner keeps them locked" },
 	{ SYNQ_A_CONF_FOREIGN_OWNER, "foreign_owner",
