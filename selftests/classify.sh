@@ -10,7 +10,7 @@
 # were refused or served last, or packet and queue did not agree.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 17
+plan 18
 
 conf() {
 	cat <<-EOT
@@ -146,6 +146,13 @@ set_sysctl "$SRV" net.ipv4.conf.all.accept_local 1
 set_sysctl "$SRV" net.ipv4.conf.veth0.route_localnet 1
 "$PEER" segment -N "$CLI" -s $V4 $V4 $PORT >/dev/null
 is "from outside an own address is not local" "$(counter local seen)" "$before"
+
+# What the host only passes on, over loopback, is its client's.
+rest=$(counter rest seen)
+"$PEER" segment -N "$SRV" -s 172.16.0.1 $V4 $PORT >/dev/null
+"$PEER" segment -N "$SRV" -s 2001:db8:9::1 $V6 $PORT >/dev/null
+is "over loopback with another's address is not local" \
+	"$(counter local seen) $(($(counter rest seen) - rest))" "$before 2"
 
 # --- a match for a local address; the built-in default; prefix length 0 ---
 sq match add source 127.0.0.0/8 class silver
