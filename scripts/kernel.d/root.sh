@@ -11,7 +11,7 @@ sed perl-base pahole libelf1t64 libssl3t64 zlib1g libzstd1 kmod xz-utils sparse'
 # for, when the host is too old for it; prints nothing when the host will do.
 root_for() {
 	local cc
-	case $1 in 6.* | uml | plain) return ;; esac
+	case $1 in 6.* | uml | plain | debug) return ;; esac
 	cc=$(cat "$(tree "$1")/compiler")
 	echo "$SYNQ_CACHE/root/$cc-$(echo "$ROOT_PACKAGES" | hash_of)"
 }

@@ -46,7 +46,7 @@ fetch_uml() (
 	mkdir "$scratch/t"
 	quietly "$scratch/log" "$@" \
 		KCONFIG_ALLCONFIG="$scratch/config" allnoconfig
-	uml_check_config "$scratch/config" "$scratch/t/.config"
+	check_config "$scratch/config" "$scratch/t/.config"
 	quietly "$scratch/log" "$@" -j"$(nproc)" linux modules
 	cp "$scratch/t/include/config/kernel.release" "$scratch/t/release"
 	mv "$scratch/t" "$final"
@@ -68,9 +68,9 @@ uml_patch_source() {
 	cp "$scratch/patch" "$src.patch"
 }
 
-# uml_check_config WANTED CONFIG: an option that kconfig did not take is an error, or
+# check_config WANTED CONFIG: an option that kconfig did not take is an error, or
 # a sanitizer could disappear without anybody's noticing.
-uml_check_config() {
+check_config() {
 	local lost
 	lost=$(grep '^CONFIG_' "$1" | grep -vxFf "$2" || true)
 	[ -z "$lost" ] || die "kconfig dropped: $lost"
