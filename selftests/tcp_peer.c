@@ -16,6 +16,7 @@
  *   tcp_peer lists	a device that receives in lists	(tcp_answer.c)
  *   tcp_peer queue	holds up what nft queues	(tcp_queue.c)
  *   tcp_peer twin	what an accept queue should do	(tcp_twin.c)
+ *   tcp_peer fuzz	random owners of sockets, and clients	(tcp_fuzz.c)
  *
  * All print lines that start with a word, at once; none waits for a time where
  * it can wait for an event.  -N NAME enters a network namespace first.  Exit
@@ -296,6 +297,7 @@ int main(int argc, char **argv)
 		{ "twin", twin_main },
 		{ "blink", blink_main },
 		{ "unload", unload_main },
+		{ "fuzz", fuzz_main },
 	};
 	size_t i;
 
@@ -304,5 +306,5 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue|twin|blink|unload OPTION...");
+	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue|twin|blink|unload|fuzz OPTION...");
 }

@@ -76,6 +76,7 @@ int queue_main(int argc, char **argv);		/* tcp_queue.c */
 int twin_main(int argc, char **argv);		/* tcp_twin.c */
 int blink_main(int argc, char **argv);		/* tcp_blink.c */
 int unload_main(int argc, char **argv);		/* tcp_blink.c */
+int fuzz_main(int argc, char **argv);		/* tcp_fuzz.c */
 
 /* What was sent: @number segments to @to, from @port on, beginning with @seq. */
 struct question {
