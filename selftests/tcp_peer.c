@@ -17,6 +17,8 @@
  *   tcp_peer queue	holds up what nft queues	(tcp_queue.c)
  *   tcp_peer twin	what an accept queue should do	(tcp_twin.c)
  *   tcp_peer fuzz	random owners of sockets, and clients	(tcp_fuzz.c)
+ *   tcp_peer owner	does to its sockets what it is told	(tcp_owner.c)
+ *   tcp_peer destroy	SOCK_DESTROY of a listener	(tcp_owner.c)
  *
  * All print lines that start with a word, at once; none waits for a time where
  * it can wait for an event.  -N NAME enters a network namespace first.  Exit
@@ -249,6 +251,12 @@ void write_text(const char *file, const char *text)
 
 #define NOBODY	65534	/* has no privilege */
 
+void become_nobody(void)
+{
+	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
+		die("setuid: %s", strerror(errno));
+}
+
 static int in_main(int argc, char **argv)
 {
 	if (argc < 3)
@@ -256,8 +264,7 @@ static int in_main(int argc, char **argv)
 	enter_netns(argv[1]);
 	argv += 2;
 	if (!strcmp(*argv, "-u") && argv[1]) {
-		if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
-			die("setuid: %s", strerror(errno));
+		become_nobody();
 		argv++;
 	}
 	if (strcmp(*argv, "-w")) {
@@ -298,6 +305,8 @@ int main(int argc, char **argv)
 		{ "blink", blink_main },
 		{ "unload", unload_main },
 		{ "fuzz", fuzz_main },
+		{ "owner", owner_main },
+		{ "destroy", destroy_main },
 	};
 	size_t i;
 
@@ -306,5 +315,5 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue|twin|blink|unload|fuzz OPTION...");
+	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue|twin|blink|unload|fuzz|owner|destroy OPTION...");
 }

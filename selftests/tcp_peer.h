@@ -34,6 +34,7 @@ void die(const char *format, ...)
 void skip(const char *what) __attribute__((noreturn));
 long number(const char *text, long min, long max);
 void enter_netns(const char *name);
+void become_nobody(void);
 void address_parse(struct address *address, const char *text);
 void address_set_port(struct address *address, unsigned int port);
 unsigned int address_port(const struct address *address);
@@ -77,6 +78,8 @@ int twin_main(int argc, char **argv);		/* tcp_twin.c */
 int blink_main(int argc, char **argv);		/* tcp_blink.c */
 int unload_main(int argc, char **argv);		/* tcp_blink.c */
 int fuzz_main(int argc, char **argv);		/* tcp_fuzz.c */
+int owner_main(int argc, char **argv);		/* tcp_owner.c */
+int destroy_main(int argc, char **argv);	/* tcp_owner.c */
 
 /* What was sent: @number segments to @to, from @port on, beginning with @seq. */
 struct question {
