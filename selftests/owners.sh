@@ -20,8 +20,8 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 DURATION=${FUZZ_DURATION:-20}
 SEED=${SEED:-$((RANDOM << 15 | RANDOM))}
-STOCK=3 BUSY=15 LIMIT=10 PATIENCE=${FUZZ_PATIENCE:-15}
-CONFIGURED="8080 8081 8082 8083" PORTS=8080,8081,8082,8083,8090
+STOCK=3 LAST_SECONDS=3 BUSY=15 LIMIT=10 PATIENCE=${FUZZ_PATIENCE:-15}
+CONFIGURED="8080 8081 8082 8083" PORTS=8080,8081,8082,8083,8090 NEW=8100
 skips=" ${FUZZ_SKIP-} "
 plan 13
 chmod 755 "$TMP"	# the owners look for files there
@@ -83,6 +83,7 @@ finish_all() {
 	touch "$TMP/settle"
 	must_come 60 has_settled
 	touch "$TMP/final"
+	[ -z "${DEBUG-}" ] || { pause_ms 999; pause_ms 999; pause_ms 999; srv ss -tanoiem; cli ss -tanoiem; }
 	must_come 60 have_answered
 	touch "$TMP/end"
 	must_come 60 has "$TMP/owners" ^total
@@ -245,8 +246,9 @@ administer() {
 		pause_ms $((RANDOM % 150))
 		[ $((++said % 50)) != 0 ] || note "administered $said times"
 	done
-	synq on
+	timed on synq on
 	timed apply synq apply "$TMP/last"
+	pass $LAST_SECONDS
 }
 
 # --- accounts ---
@@ -292,16 +294,21 @@ they_add_up() {
 	[ -z "$(accounts)" ]
 }
 
+# pass SECONDS
+pass() {
+	local i
+	for ((i = 0; i < $1; i++)); do
+		pause_ms 999
+	done
+}
+
 none_is_managed() {
 	[ "$(conf_counter sockets)" = 0 ]
 }
 
 # --- stock kernel ---
 begin_all
-pause=$STOCK
-while [ $((pause--)) -gt 0 ]; do
-	pause_ms 999
-done
+pass $STOCK
 finish_all "stock kernel"
 
 # --- synq ---
@@ -316,6 +323,7 @@ synq apply "$TMP/last" || die "apply failed"
 retries=$(mib TcpExt.TCPMigrateReqSuccess) fastopen=$(mib TcpExt.TCPFastOpenPassive)
 mptcp=$(mib MPTcpExt.MPCapableACKRX)
 admin_faults=0 slowest=0 remover=$$
+note "synq comes, $(cut -d ' ' -f 1 /proc/uptime) s after the start"
 begin_all
 administer "$DURATION"
 for name in "${!done_[@]}" "${!failed_[@]}"; do
@@ -346,8 +354,8 @@ cat "$TMP/sums"
 check "no socket is managed" wait_for $LIMIT none_is_managed
 check "the module goes" unload
 load_synq
-three_classes | apply
-server "$TMP/server" -a :: -m epoll $PORT
-"$PEER" client -N "$CLI" -n 20 -c 5 -s 10.1.0.1 -w 10000 $V4 $PORT >"$TMP/after"
+three_classes $NEW | apply
+server "$TMP/server" -a :: -m epoll $NEW
+"$PEER" client -N "$CLI" -n 20 -c 5 -s 10.1.0.1 -w 10000 $V4 $NEW >"$TMP/after"
 is "and comes again, and serves" "$(field "$TMP/after" answered)" 20
 stop "$LAST"

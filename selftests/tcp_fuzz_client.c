@@ -5,12 +5,17 @@
  * for a module to come and go, and checks the answers; some say nothing, some leave at
  * once, some half-close, some reset.
  *
+ * An IPv6 socket that was connected to an IPv4 address sends its accepted connections' IPv6
+ * packets as IPv4 once it listens, with or without synq: over IPv6 it is no fault either
+ * never to hear anything.  Whether the owner was woken he knows himself.
+ *
  * That a server refuses, resets, closes or never answers is none of a client's faults: its
  * owner does what he likes.  But who has answered has accepted the connection, and reads
  * it until it is closed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +29,9 @@
 #define CONNECT_MS	4000
 #define UNANSWERED_MS	8000	/* for the first answer */
 #define PAUSE_MS	2500	/* at most, between two questions */
-#define RETRY_MS	30
-#define FINAL_MS	30000	/* for the last answer */
+#define RETRY_MS	10
+#define FINAL_MS	20000	/* for the last answer */
+#define FINAL_IPV6_MS	3000	/* for the first one as well, see above */
 
 enum {
 	CONNECT, MPTCP, FASTOPEN, ASK, ANSWERED, HALF_CLOSE, RESET, QUIET,
@@ -44,6 +50,7 @@ static unsigned int kind[KINDS];
 
 struct caller {
 	int fd;			/* -1: none */
+	int to;			/* AF_INET or AF_INET6 */
 	int port;
 	uint64_t number;	/* of its first question */
 	int way;		/* CONNECT, MPTCP or FASTOPEN */
@@ -132,6 +139,7 @@ static int connect_caller(struct caller *c, struct rng *rng)
 	struct address from;
 	int i, tries, error;
 
+	c->to = to.sa.sa_family;
 	address_set_port(&to, c->port);
 	c->fd = open_socket(to.sa.sa_family, c->way == MPTCP);
 	set_nonblocking(c->fd);
@@ -140,7 +148,9 @@ static int connect_caller(struct caller *c, struct rng *rng)
 		if (fuzz.source[i].sa.sa_family != to.sa.sa_family)
 			continue;
 		from = fuzz.source[i];
-		address_step(&from, rng_below(rng, 50));
+		/* A cookie of Fast Open is for one address. */
+		if (c->way != FASTOPEN)
+			address_step(&from, rng_below(rng, 50));
 		bind_source(c->fd, from);
 		break;
 	}
@@ -260,6 +270,32 @@ static void hear(struct caller *c)
 	}
 }
 
+/*
+ * What there is to say of one that nobody answers.  An MPTCP client is not told of a
+ * reset for a minute.
+ */
+static void complain(const struct caller *c)
+{
+	struct address name = { .len = sizeof(name.in6) };
+	struct address peer = { .len = sizeof(peer.in6) };
+	char from[INET6_ADDRSTRLEN] = "?", to[INET6_ADDRSTRLEN] = "?";
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (!getsockname(c->fd, &name.sa, &name.len))
+		address_text(&name, from);
+	if (!getpeername(c->fd, &peer.sa, &peer.len))
+		address_text(&peer, to);
+	getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len);
+	if (info.tcpi_state != TCP_ESTABLISHED &&
+	    info.tcpi_state != TCP_CLOSE_WAIT)
+		return;
+	fault("client: %016llx, %s, %s port %u to %s port %d: %d answers, then no more (state %u, %u not acknowledged, %u times)",
+	      (unsigned long long)c->number, names[c->way], from,
+	      address_port(&name), to, c->port, c->answered, info.tcpi_state,
+	      info.tcpi_unacked, info.tcpi_retransmits);
+}
+
 /* It has waited for as long as it wants to. */
 static void go_on(struct caller *c)
 {
@@ -267,14 +303,12 @@ static void go_on(struct caller *c)
 		tally_add(kind[c->way], ETIMEDOUT);
 		leave(c, false);
 	} else if (waits(c) && c->answered) {
-		fault("client: %016llx at port %d: answered %d times, then no more",
-		      (unsigned long long)c->number, c->port, c->answered);
+		complain(c);
 		leave(c, true);
 	} else if (waits(c)) {
 		tally_add(kind[LATE], 0);
-		if (c->last)
-			fault("client: %016llx at port %d: never answered",
-			      (unsigned long long)c->number, c->port);
+		if (c->last && c->to == AF_INET)
+			complain(c);
 		leave(c, c->number & 256);
 	} else if (c->half_closed) {
 		leave(c, false);
@@ -325,7 +359,8 @@ static void last_question(struct caller *c)
 	if (!waits(c))
 		ask(c);
 	if (c->fd >= 0)
-		c->next = now_ms() + FINAL_MS;
+		c->next = now_ms() + (c->answered || c->to == AF_INET ?
+				      FINAL_MS : FINAL_IPV6_MS);
 }
 
 static bool any_left(void)

@@ -18,7 +18,9 @@
 
 #include "tcp_fuzz.h"
 
-#define NOT_THERE	"198.51.100.1"	/* a peer that never comes */
+/* Peers that never come. */
+#define NOT_THERE	"198.51.100.1"
+#define NOT_THERE6	"2001:db8:ffff::1"
 
 /* What the C library's headers do not have everywhere. */
 #define OPT_SO_DETACH_REUSEPORT	68
@@ -73,8 +75,11 @@ static const struct {
 	{ "SO_RCVTIMEO", SOL_SOCKET, SO_RCVTIMEO, TIME, 0, 2 },
 	{ "SO_SNDTIMEO", SOL_SOCKET, SO_SNDTIMEO, TIME, 0, 2 },
 	{ "SO_TIMESTAMP", SOL_SOCKET, SO_TIMESTAMP, INT, 0, 1 },
-	{ "SO_ATTACH_FILTER", SOL_SOCKET, SO_ATTACH_FILTER, FILTER },
-	{ "SO_DETACH_FILTER", SOL_SOCKET, SO_DETACH_FILTER, INT, 0, 0 },
+	/* Some kernels have it for privileged owners only. */
+	{ "SO_ATTACH_FILTER", SOL_SOCKET, SO_ATTACH_FILTER, FILTER, 0, 0,
+	  WANT_ANY },
+	{ "SO_DETACH_FILTER", SOL_SOCKET, SO_DETACH_FILTER, INT, 0, 0,
+	  WANT_ANY },
 	{ "SO_ATTACH_REUSEPORT_CBPF", SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF,
 	  GROUP },
 	{ "SO_DETACH_REUSEPORT_BPF", SOL_SOCKET, OPT_SO_DETACH_REUSEPORT,
@@ -205,12 +210,15 @@ static int attach_group(int fd)
 static int set_md5(int fd, struct rng *rng)
 {
 	struct tcp_md5sig md5 = {
-		.tcpm_flags = TCP_MD5SIG_FLAG_PREFIX, .tcpm_prefixlen = 32,
+		.tcpm_flags = TCP_MD5SIG_FLAG_PREFIX,
 		.tcpm_keylen = rng_one_in(rng, 3) ? 0 : 3, .tcpm_key = "key",
 	};
-	struct address peer;
+	struct address peer = { .len = sizeof(peer.in6) };
+	bool v6 = !getsockname(fd, &peer.sa, &peer.len) &&
+		  peer.sa.sa_family == AF_INET6;
 
-	address_parse(&peer, NOT_THERE);
+	address_parse(&peer, v6 ? NOT_THERE6 : NOT_THERE);
+	md5.tcpm_prefixlen = v6 ? 128 : 32;
 	memcpy(&md5.tcpm_addr, &peer.sa, peer.len);
 	return setsockopt(fd, SOL_TCP, OPT_TCP_MD5SIG_EXT, &md5, sizeof(md5));
 }

@@ -7,14 +7,14 @@
  *
  * What is accepted is read in one of three ways: epoll, edge-triggered epoll, or a thread
  * in a blocking recv(2); none of them looks at a connection that it was not woken for.
- * Once it is time to settle, there are blocked threads only.
+ * Once it is time to settle, there are blocked threads only.  Data that has waited for too
+ * long is a fault: nobody was woken.
  *
  * A socket that IPV6_ADDRFORM has turned into an IPv4 one keeps its IPv6 part, and the kernel,
  * with or without synq, has those that it accepts point to that part and free what is there:
- * memory of another when the listener is gone.  So the first process holds the first KEPT
- * of them until nothing accepted is left, and shuts them down now and then, since nobody
- * may accept from them any more; all others are deaf: SYNs reach them, but nothing is
- * accepted.
+ * memory of another when the listener is gone.  So the first process holds all of them, up
+ * to KEPT, until nothing accepted is left, and shuts them down now and then, since nobody
+ * may accept from them any more.
  *
  * A connection that comes out of a listener of another port is a fault, and so is one
  * whose client meant another port.
@@ -23,7 +23,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/filter.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
@@ -32,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -41,6 +41,7 @@
 #include "tcp_fuzz.h"
 
 #define PLACES		20	/* sockets of a process */
+#define EXTRA		256	/* that were passed and not yet taken, at the end */
 #define CONNECTIONS	128	/* accepted, of a process */
 #define THREADS		8	/* that read, before it is time to settle */
 #define CHILDREN	2	/* of a process, at a time */
@@ -49,7 +50,8 @@
 #define AT_ONCE		8	/* accepted in one step */
 #define SELF_MS		20	/* for a connection to itself */
 #define STACK		65536
-#define KEPT		200	/* see above */
+#define LOOK_MS		500
+#define KEPT		8192	/* see above */
 #define KEPT_SHUT_MS	2000
 #define KEPT_END_MS	20000
 
@@ -79,6 +81,9 @@ struct connection {
 	int fd;
 	int how;
 	int port;		/* of the listener; 0: not known */
+	unsigned int reads;
+	unsigned int looked;	/* reads, when somebody looked at what waits */
+	long long since;	/* ms, from when on it has */
 	int have;
 	char text[QUESTION_LEN];
 };
@@ -104,6 +109,8 @@ enum step {
 	BIND,
 	LISTEN,
 	ACCEPT,
+	FAST,		/* Fast Open */
+	MOVE,		/* the queue to another of the group, and back */
 	SHUTDOWN,
 	MAPPED,
 	UNSPEC,
@@ -131,7 +138,9 @@ enum step {
 
 static const char * const names[KINDS] = {
 	[SOCKET] = "socket", [DUAL] = "dual", [BIND] = "bind",
-	[LISTEN] = "listen", [ACCEPT] = "accept", [SHUTDOWN] = "shutdown",
+	[LISTEN] = "listen", [ACCEPT] = "accept", [FAST] = "fast",
+	[MOVE] = "move",
+	[SHUTDOWN] = "shutdown",
 	[MAPPED] = "mapped", [UNSPEC] = "unspec", [SELF] = "self",
 	[CONNECT] = "connect", [ADDRFORM] = "addrform", [OPTION] = "option",
 	[ANY_OPTION] = "any-option", [GET] = "get", [DUP] = "dup",
@@ -195,6 +204,7 @@ static bool read_some(struct connection *c, int flags)
 	char text[512];
 	int n = recv(c->fd, text, sizeof(text), flags);
 
+	__atomic_fetch_add(&c->reads, 1, __ATOMIC_RELAXED);
 	if (n > 0)
 		take_in(c, text, n);
 	if (n < 0 && errno == EINTR)
@@ -316,6 +326,36 @@ static void serve(int wait_ms)
 	reap_connections();
 }
 
+/* Is there any that has data, and was not read since? */
+static void look(void)
+{
+	static long long last;
+	long long now = now_ms();
+	int i;
+
+	if (now < last + LOOK_MS)
+		return;
+	last = now;
+	for (i = 0; i < CONNECTIONS; i++) {
+		struct connection *c = &connection[i];
+		unsigned int reads = __atomic_load_n(&c->reads, __ATOMIC_RELAXED);
+		int waiting = 0;
+
+		if (c->how == FREE || c->how == OVER ||
+		    ioctl(c->fd, FIONREAD, &waiting) || !waiting ||
+		    reads != c->looked || !c->since) {
+			c->looked = reads;
+			c->since = now;
+		} else if (now - c->since > fuzz.patience_ms) {
+			fault("owner: %d bytes at port %d, and %s was not woken for %lld ms",
+			      waiting, c->port, c->how == THREAD ? "recv" :
+			      c->how == EDGE ? "epoll, by edge," : "epoll",
+			      now - c->since);
+			hang_up(c);
+		}
+	}
+}
+
 /* --- steps --- */
 
 static int port_of(int fd)
@@ -433,8 +473,9 @@ static int do_listen(struct place *p, struct rng *rng)
  */
 static int do_accept(struct place *p, struct rng *rng)
 {
-	int port = port_of(p->fd), i, fd, to;
+	int port, i, fd, to;
 
+	port = port_of(p->fd);
 	for (i = 0; i < AT_ONCE; i++) {
 		if (!free_connection())
 			hang_up(&connection[rng_below(rng, CONNECTIONS)]);
@@ -452,6 +493,57 @@ static int do_accept(struct place *p, struct rng *rng)
 			count(ACCEPT, 0);
 	}
 	return 0;
+}
+
+static int do_fast(struct place *p, struct rng *rng)
+{
+	int backlog = 1 << rng_below(rng, 8);
+
+	return result_of(setsockopt(p->fd, SOL_TCP, TCP_FASTOPEN, &backlog,
+				    sizeof(backlog)));
+}
+
+static bool is_listening(int fd)
+{
+	int listening = 0;
+	socklen_t len = sizeof(listening);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) &&
+	       listening;
+}
+
+/*
+ * With net.ipv4.tcp_migrate_req what a listener has queued goes to another one of its
+ * group when it is shut down, and comes back when that one is, if nobody else is there.
+ */
+static int do_move(struct place *p, struct rng *rng)
+{
+	struct address name = { .len = sizeof(name.in6) };
+	int on = 1, only = 0, fd, error;
+	socklen_t len = sizeof(only);
+	long pause = rng_below(rng, 12);
+
+	if (!is_listening(p->fd) || getsockname(p->fd, &name.sa, &name.len))
+		return NOTHING_TO_DO;
+	fd = socket(name.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		    0);
+	if (fd < 0)
+		return errno;
+	getsockopt(p->fd, SOL_IPV6, IPV6_V6ONLY, &only, &len);
+	setsockopt(fd, SOL_IPV6, IPV6_V6ONLY, &only, sizeof(only));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+	error = result_of(bind(fd, &name.sa, name.len) ?: listen(fd, 64));
+	if (!error) {
+		pause_ms(pause);
+		shutdown(p->fd, SHUT_RD);
+		pause_ms(pause);
+		error = do_listen(p, rng);
+		pause_ms(pause);
+		shutdown(fd, SHUT_RD);
+	}
+	close(fd);
+	return error;
 }
 
 static int do_shutdown(struct place *p, struct rng *rng)
@@ -613,26 +705,12 @@ static int receive(void)
 	return fd;
 }
 
-/* Nothing reaches it any more, and nobody can change that. */
-static int make_deaf(int fd)
-{
-	struct sock_filter code[] = { BPF_STMT(BPF_RET | BPF_K, 0) };
-	struct sock_fprog program = { 1, code };
-	int on = 1;
-
-	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-		       sizeof(program)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_LOCK_FILTER, &on, sizeof(on)))
-		return errno;
-	return 0;
-}
-
 /* It has to be connected to an IPv4 address. */
 static int do_addrform(struct place *p, struct rng *rng)
 {
 	struct address peer = { .len = sizeof(peer.in6) };
+	socklen_t len = sizeof(int);
 	int family = 0, error;
-	socklen_t len = sizeof(family);
 
 	if (family_of(p->fd) != AF_INET6)
 		return NOTHING_TO_DO;
@@ -641,10 +719,9 @@ static int do_addrform(struct place *p, struct rng *rng)
 		return errno;
 	if (!IN6_IS_ADDR_V4MAPPED(&peer.in6.sin6_addr))
 		return EADDRNOTAVAIL;
-	if (__atomic_fetch_add(&shared->converted, 1, __ATOMIC_RELAXED) < KEPT)
-		error = send_socket(keeper[0], p->fd);
-	else
-		error = make_deaf(p->fd);
+	if (__atomic_fetch_add(&shared->converted, 1, __ATOMIC_RELAXED) >= KEPT)
+		return NOTHING_TO_DO;
+	error = send_socket(keeper[0], p->fd);
 	if (error)
 		return error;
 	family = AF_INET;
@@ -682,7 +759,9 @@ static int do_fork(struct place *p, struct rng *rng);
 
 static int (* const steps[STEPS])(struct place *p, struct rng *rng) = {
 	[SOCKET] = do_socket, [DUAL] = do_dual, [BIND] = do_bind,
-	[LISTEN] = do_listen, [ACCEPT] = do_accept, [SHUTDOWN] = do_shutdown,
+	[LISTEN] = do_listen, [ACCEPT] = do_accept, [FAST] = do_fast,
+	[MOVE] = do_move,
+	[SHUTDOWN] = do_shutdown,
 	[MAPPED] = do_mapped, [UNSPEC] = do_unspec, [SELF] = do_self,
 	[CONNECT] = do_connect, [ADDRFORM] = do_addrform,
 	[OPTION] = do_option, [ANY_OPTION] = do_any_option, [GET] = do_get,
@@ -695,12 +774,13 @@ static int (* const steps[STEPS])(struct place *p, struct rng *rng) = {
 static const unsigned char plans[][12] = {
 	/* A server; the first is what an empty place begins with. */
 	{ SOCKET, OPTION, OPTION, BIND, OPTION, LISTEN, ACCEPT, OPTION, ACCEPT },
-	{ SOCKET, BIND, LISTEN, OPTION, ACCEPT, PASS },
-	{ DUAL, OPTION, BIND, LISTEN, ACCEPT, OPTION, ACCEPT },
+	{ SOCKET, BIND, FAST, LISTEN, OPTION, ACCEPT, ACCEPT, PASS },
+	{ DUAL, OPTION, BIND, LISTEN, FAST, ACCEPT, OPTION, ACCEPT },
 	/* Its second life. */
 	{ SHUTDOWN, LISTEN, ACCEPT },
 	{ SHUTDOWN, OPTION, LISTEN, OPTION, ACCEPT },
 	{ SHUTDOWN, UNSPEC, BIND, LISTEN, ACCEPT },
+	{ MOVE, MOVE, ACCEPT },
 	{ LISTEN, ACCEPT, LISTEN },
 	/* As somebody else in between. */
 	{ SHUTDOWN, MAPPED, UNSPEC, LISTEN, ACCEPT, ACCEPT, CLOSE },
@@ -732,7 +812,7 @@ static const struct {
 	{ SHUTDOWN, 3 }, { LISTEN, 5 }, { BIND, 3 }, { MAPPED, 2 },
 	{ UNSPEC, 2 }, { SELF, 2 }, { CONNECT, 2 }, { ADDRFORM, 2 },
 	{ DUP, 2 }, { PASS, 2 }, { FORK, 1 }, { CLOSE, 2 },
-	{ HANG_UP, 4 }, { TLS, 6 },
+	{ HANG_UP, 4 }, { TLS, 6 }, { MOVE, 4 },
 };
 
 static enum step any_step(struct rng *rng)
@@ -791,9 +871,16 @@ static void one_step(uint64_t who, uint64_t n)
 static void accept_all(struct place *p, int places, uint64_t who, uint64_t n)
 {
 	struct rng rng = rng_of(who, ~n);
+	struct pollfd pollfd[EXTRA];
+	int i;
 
-	for (; places--; p++)
-		if (p->fd >= 0 && !do_accept(p, &rng))
+	for (i = 0; i < places; i++)
+		pollfd[i] = (struct pollfd){ .fd = p[i].fd, .events = POLLIN };
+	if (poll(pollfd, places, 0) <= 0)
+		return;
+	for (i = 0; i < places; i++)
+		if ((pollfd[i].revents & (POLLIN | POLLHUP)) == POLLIN &&
+		    !do_accept(&p[i], &rng))
 			count(ACCEPT, 0);
 }
 
@@ -882,6 +969,8 @@ static void take_what_was_passed(uint64_t n)
 
 static void run(void)
 {
+	/* Queues are longer where they are seen to less often. */
+	unsigned int seldom = 1 << me % 3 * 2, round = 0;
 	uint64_t n = 0;
 
 	while (!is_time_for(fuzz.settle) && !is_time_for(fuzz.end)) {
@@ -889,29 +978,23 @@ static void run(void)
 
 		for (i = 0; i < 16; i++, n++) {
 			one_step(me, n);
-			serve(n % 4 ? 0 : 1);
+			if (n % 4 == 0)
+				serve(1);
 			if (n % 8 == 0)
 				take_what_was_passed(n);
 		}
-		accept_all(place, PLACES, me, n);
+		if (++round % seldom == 0)
+			accept_all(place, PLACES, me, n);
 		reap_children(WNOHANG);
+		look();
 	}
 }
 
-/*
- * A listener that drops data would leave those that have lost their request without a
- * reset.
- */
+/* A listener that drops data leaves those that have lost their request without a reset. */
 static void make_hear(struct place *p)
 {
-	int locked = 0;
-	socklen_t len = sizeof(locked);
-
-	if (p->fd < 0)
-		return;
-	options_undo(p->fd);
-	if (!getsockopt(p->fd, SOL_SOCKET, SO_LOCK_FILTER, &locked, &len) && locked)
-		put_into(p, -1);
+	if (p->fd >= 0)
+		options_undo(p->fd);
 }
 
 /* What is passed now must not take the place of a socket that has a queue. */
@@ -931,7 +1014,7 @@ static void keep_passed(struct place *extra, int *extras, int max)
  */
 static void settle(void)
 {
-	struct place extra[256] = { { 0 } };
+	struct place extra[EXTRA] = { { 0 } };
 	int extras = 0, i;
 
 	settling = true;
@@ -949,10 +1032,11 @@ static void settle(void)
 	}
 	__atomic_fetch_add(&shared->settled, 1, __ATOMIC_RELAXED);
 	while (!is_time_for(fuzz.end)) {
-		keep_passed(extra, &extras, sizeof(extra) / sizeof(*extra));
+		keep_passed(extra, &extras, EXTRA);
 		accept_all(place, PLACES, me, 0);
 		accept_all(extra, extras, me, 0);
 		reap_connections();
+		look();
 		pause_ms(10);
 	}
 }
