@@ -490,8 +490,7 @@ static bool place_some(struct run *run, struct sock *sk,
 
 /*
  * A lock of our own is around the kernel's: who closes an account need not touch the
- * queue of a socket that may be listening again.  Nor is the lock taken of a socket
- * that is seen not to listen: listen(2) makes it anew.
+ * queue of a socket that may be listening again.
  */
 static bool is_open(const struct synq_acceptq *queue, const struct sock *sk)
 {

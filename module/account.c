@@ -375,6 +375,17 @@ void synq_acceptq_leave(struct synq_acceptq *queue, struct synq_port *port,
 		leave_rest(queue, port, head, total - placed, now_ns);
 }
 
+/* Nothing is known any more of what is queued of a class. */
+static void forget(struct synq_acceptq *queue, u8 position)
+{
+	struct synq_member *member = &queue->member[position];
+
+	WRITE_ONCE(member->queued, 0);
+	member->shared = 0;
+	member->sample = 0;
+	WRITE_ONCE(queue->lane[position].queued, 0);
+}
+
 /**
  * synq_acceptq_forget() - the account ends, with requests in it
  * @queue: of the listener
@@ -389,14 +400,29 @@ void synq_acceptq_forget(struct synq_acceptq *queue, struct synq_port *port,
 	u8 p;
 
 	for (p = 0; p < queue->n; p++) {
-		struct synq_member *member = &queue->member[p];
-
-		if (member->queued)
-			synq_count_add(port, member->slot, counter,
-				       member->queued);
-		WRITE_ONCE(member->queued, 0);
-		member->shared = 0;
-		member->sample = 0;
-		WRITE_ONCE(queue->lane[p].queued, 0);
+		if (queue->member[p].queued)
+			synq_count_add(port, queue->member[p].slot, counter,
+				       queue->member[p].queued);
+		forget(queue, p);
 	}
+}
+
+/**
+ * synq_acceptq_forget_slots() - slots have come to mean other classes
+ * @queue: of the listener
+ * @slots: as bits; their counters have begun anew
+ *
+ * What is queued of the classes of before is counted nowhere.
+ *
+ * Context: process
+ */
+void synq_acceptq_forget_slots(struct synq_acceptq *queue, u32 slots)
+{
+	u8 p;
+
+	spin_lock_bh(&queue->lock);
+	for (p = 0; p < queue->n; p++)
+		if (slots & BIT(queue->member[p].slot))
+			forget(queue, p);
+	spin_unlock_bh(&queue->lock);
 }

@@ -35,8 +35,8 @@
  * 5. A record holds a reference to its socket.  The lock that lock_sock() takes is
  *    never waited for, since the owner can hold it for ever (a page fault on FUSE or
  *    userfaultfd memory in setsockopt(2)).  Attaching asks with bh_lock_sock() whether
- *    it is free, so that the operations, which may be SMC's and go with its socket,
- *    are valid memory while they are copied; else it tries again later.
+ *    it is free, so that the owner is not about to change what is borrowed; else it
+ *    tries again later.
  * 6. If somebody else has taken our functions into operations of his own, which no
  *    kernel does with a socket that listens, we are called through them: the module
  *    then stays loaded for good.
@@ -144,6 +144,7 @@ static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
 	struct sock *child = NULL;
 	u64 claim = 0;
 
+	smp_rmb();	/* of @pair; with cmpxchg() in borrow() */
 	/* A segment out of a socket's backlog may come with BH on, and without RCU. */
 	local_bh_disable();
 	rcu_read_lock();
@@ -191,8 +192,10 @@ out:
 static int judge(const struct synq_pair *pair, struct sock *sk,
 		 struct sk_buff *skb)
 {
-	const struct synq_record *record = record_of(pair, sk);
+	const struct synq_record *record;
 
+	smp_rmb();	/* of @pair; with cmpxchg() in borrow() */
+	record = record_of(pair, sk);
 	if (record)
 		synq_fullstate_request(sk, record, skb);
 	return pair->conn_request(sk, skb);
@@ -234,7 +237,7 @@ JUDGE(5)
 JUDGE(6)
 JUDGE(7)
 
-/* IPv4, IPv6, MPTCP over either, SMC over either. */
+/* IPv4, IPv6, MPTCP over either; and some more. */
 static struct synq_pair pairs[PAIRS] = {
 	{ .gate = gate0, .judge = judge0 },
 	{ .gate = gate1, .judge = judge1 },
@@ -289,7 +292,8 @@ static void set_retries(struct synq_record *record)
 /*
  * Rule 2.  Under the lock of the socket, which its owner does not have, the record is
  * added before its functions can be called.  -EINVAL: there is nothing to manage;
- * -EBUSY: the owner has the lock; -EEXIST; -ENOMEM.  Takes the record.
+ * -EBUSY: the owner has the lock; -ENOTSUPP: its operations are not to be borrowed;
+ * -EEXIST; -ENOMEM.  Takes the record.
  */
 static int borrow(struct synq_record *record)
 {
@@ -301,14 +305,14 @@ static int borrow(struct synq_record *record)
 	local_bh_disable();
 	bh_lock_sock(sk);
 	original = ops_of(sk);
-	if (!may_manage(sk))
+	if (!may_manage(sk) || inet_sk(sk)->inet_num != record->counters->port)
 		goto drop;
 	err = -EBUSY;
 	if (sock_owned_by_user(sk))
 		goto drop;
-	err = -ENOMEM;
 	record->ops = synq_ops_get(original, pairs, PAIRS);
-	if (!record->ops)
+	err = PTR_ERR_OR_ZERO(record->ops);
+	if (err)
 		goto drop;
 	err = synq_record_add(record);
 	/* A child that was left with a copy has it already. */
@@ -333,34 +337,30 @@ static void leave(struct synq_record *record)
 	synq_record_remove(record);
 }
 
+/* What borrow() says; 0 as well if there is nothing to do. */
 static int attach_to(struct synq_net *sn, struct sock *sk)
 {
-	struct synq_port *port = port_of(sn, inet_sk(sk)->inet_num);
 	struct synq_record *record;
-	int err = -ENOMEM;
+	struct synq_port *port;
+	int err = 0;
 
-	if (!port)
-		return 0;
-	if (atomic_read(&sn->sockets) >= SOCKETS_MAX)
-		goto out;
-	record = synq_record_alloc(sn, sk, port);
-	if (!record)
-		goto out;
 	mutex_lock(&sn->records_lock);
-	/* Under the lock: when the last configuration goes, so does its last record. */
-	if (rcu_access_pointer(sn->conf)) {
+	/* Under the lock: a port that leaves the configuration takes its records along. */
+	port = port_of(sn, READ_ONCE(inet_sk(sk)->inet_num));
+	if (!port)
+		goto out;
+	err = -ENOMEM;
+	record = atomic_read(&sn->sockets) < SOCKETS_MAX ?
+		 synq_record_alloc(sn, sk, port) : NULL;
+	if (record)
 		err = borrow(record);
-		if (!err)
-			set_retries(record);
-	} else {
-		synq_record_drop(record);
-		err = 0;
-	}
+	if (!err)
+		set_retries(record);
+	synq_port_put(port);
+out:
 	mutex_unlock(&sn->records_lock);
 	if (!err)
 		synq_record_sort(sk);
-out:
-	synq_port_put(port);
 	return err;
 }
 
@@ -383,17 +383,22 @@ static void attach(struct work_struct *work)
 	struct synq_net *sn = container_of(work, struct synq_net, attach_work);
 	struct sock *sk[SYNQ_WANTED_MAX];
 	unsigned int i, n;
+	int err;
 
 	n = synq_record_wanted(sn, sk);
 	for (i = 0; i < n; i++) {
-		switch (attach_patiently(sn, sk[i])) {
+		err = attach_patiently(sn, sk[i]);
+		if (err && err != -EEXIST)
+			synq_record_give_up(sn, sk[i]);
+		switch (err) {
 		case -EBUSY:
 			atomic64_inc(&sn->attach_busy);
-			synq_record_give_up(sn, sk[i]);
 			break;
 		case -ENOMEM:
 			atomic64_inc(&sn->attach_failed);
-			synq_record_give_up(sn, sk[i]);
+			break;
+		case -ENOTSUPP:
+			atomic64_inc(&sn->foreign_owner);
 			break;
 		}
 		sock_put(sk[i]);
@@ -482,6 +487,7 @@ static void forget_withheld(struct synq_record *record, void *unused)
 static void forget_slots(struct synq_record *record, void *slots)
 {
 	synq_admission_forget(&record->admission, *(u32 *)slots);
+	synq_acceptq_forget_slots(&record->acceptq, *(u32 *)slots);
 }
 
 /* Another snapshot is in force, or none: synq was switched off or on. */

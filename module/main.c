@@ -21,6 +21,7 @@
 #include "refusal.h"
 #include "sockopt.h"
 #include "synq.h"
+#include "tag.h"
 #include "trial.h"
 
 static unsigned int net_id __read_mostly;
@@ -79,6 +80,7 @@ static int __init synq_init(void)
 {
 	int err;
 
+	synq_tag_init(get_random_u32());
 	synq_workqueue = alloc_workqueue("synq", WQ_UNBOUND, 0);
 	if (!synq_workqueue)
 		return -ENOMEM;
@@ -118,6 +120,7 @@ err_refusal:
 err_record:
 	synq_record_exit();
 err_workqueue:
+	rcu_barrier();
 	destroy_workqueue(synq_workqueue);
 	return err;
 }

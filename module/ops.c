@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Copies of address family operations: one for each original that a managed
- * listener had (IPv4, IPv6, mapped, MPTCP's), shared by all its listeners.  SMC has
- * operations for each socket of its own: at the same address there may be others
- * later, which get another copy.
+ * listener had (IPv4, IPv6, mapped, MPTCP's), shared by all its listeners.
+ *
+ * Originals are constants.  Operations that were allocated are somebody's own (SMC's,
+ * one for each listener): they go with their owner, which compares a socket's pointer
+ * with theirs to know whether a child has to be given others.  Sockets with such
+ * operations are left alone.
  *
  * DOC: a copy is never freed
  *
  * A socket's pointer to its operations can be where we cannot find it.  A CPU that
  * runs the original syn_recv_sock() while the listener's pointer is replaced clones a
- * child that has ours, and nothing of ours sees that child.  MPTCP and SMC keep a
- * pointer to the operations that they found.  So the memory of a copy stays for good,
+ * child that has ours, and nothing of ours sees that child.  So the memory of a copy
+ * stays for good,
  * a hundred bytes for each of the few originals, and when the module goes its two
  * functions become the original's: it is then an ordinary constant of the kernel's,
  * wherever it is pointed to from.  That is what makes unloading safe; nothing needs to
@@ -21,32 +24,25 @@
  * synchronize_rcu_tasks() no CPU is in them, nor on its way.
  *
  */
+#include <linux/err.h>
 #include <linux/kmemleak.h>
+#include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include "ops.h"
 
-/* More than there are originals; SMC's, each of its own, must not fill the memory. */
-#define COPIES_MAX	1024
+/* More than there are originals. */
+#define COPIES_MAX	64
 
 static LIST_HEAD(copies);
 static unsigned int n_copies;
 static DEFINE_SPINLOCK(lock);	/* protects both, and which pairs are in use */
 
-static bool is_copy_of(const struct synq_ops *ops,
-		       const struct inet_connection_sock_af_ops *original)
+static bool is_allocated(const void *p)
 {
-	struct inet_connection_sock_af_ops now = *original;
-
-	if (ops->original != original ||
-	    now.syn_recv_sock != ops->pair->syn_recv_sock ||
-	    now.conn_request != ops->pair->conn_request)
-		return false;
-	now.syn_recv_sock = ops->copy.syn_recv_sock;
-	now.conn_request = ops->copy.conn_request;
-	return !memcmp(&now, &ops->copy, sizeof(now));
+	return virt_addr_valid(p) && PageSlab(virt_to_head_page(p));
 }
 
 /* NULL: more different pairs than any kernel has. */
@@ -106,7 +102,7 @@ copy_of(const struct inet_connection_sock_af_ops *original)
 	struct synq_ops *ops;
 
 	list_for_each_entry(ops, &copies, list)
-		if (&ops->copy == original || is_copy_of(ops, original))
+		if (&ops->copy == original || ops->original == original)
 			return ops;
 	return NULL;
 }
@@ -118,7 +114,7 @@ copy_of(const struct inet_connection_sock_af_ops *original)
  * @n: their number
  *
  * Context: BH off
- * Return: NULL without memory, or if there are too many of them
+ * Return: an error: -ENOTSUPP: they are no constant; -ENOMEM
  */
 const struct synq_ops *
 synq_ops_get(const struct inet_connection_sock_af_ops *original,
@@ -129,10 +125,13 @@ synq_ops_get(const struct inet_connection_sock_af_ops *original,
 
 	spin_lock(&lock);
 	ops = copy_of(original);
-	if (!ops && n_copies < COPIES_MAX && !has_ours(original, pairs, n)) {
-		pair = pair_of(original, pairs, n);
-		if (pair)
-			ops = make(original, pair);
+	if (!ops && is_allocated(original)) {
+		ops = ERR_PTR(-ENOTSUPP);
+	} else if (!ops) {
+		pair = n_copies < COPIES_MAX ? pair_of(original, pairs, n) : NULL;
+		ops = pair ? make(original, pair) : NULL;
+		if (!ops)
+			ops = ERR_PTR(-ENOMEM);
 	}
 	spin_unlock(&lock);
 	return ops;

@@ -347,6 +347,11 @@ void synq_record_want(struct synq_net *sn, struct sock *sk)
 	bool queued = false;
 	unsigned int i;
 
+	/* Its owner could keep the worker busy with it. */
+	if (sock_owned_by_user_nocheck(sk)) {
+		atomic64_inc(&sn->attach_busy);
+		return;
+	}
 	spin_lock_bh(&sn->wanted_lock);
 	if (gone->sk == sk && time_before(jiffies, gone->until))
 		goto out;

@@ -17,7 +17,8 @@
  * An id of each kind is taken for each listener and each generation of its
  * configuration, and comes again after 2^29 others.  To be mistaken, a request would
  * have to stay queued meanwhile: for a quarter of an hour, at 10,000 changes in a
- * second of a namespace with 60 listeners.
+ * second of a namespace with 60 listeners.  Requests keep their tags when the module
+ * goes, so that it begins at a random number each time that it is loaded.
  *
  * The same request may be promoted on two CPUs at a time, since the last ACK and the
  * data behind it are two segments.  So who waits at the gate on one may be queued by the
@@ -31,6 +32,18 @@
 #define NUMBER_MASK	(BIT(29) - 1)
 
 static atomic_t last_number[SYNQ_TAG_KINDS];
+
+/**
+ * synq_tag_init() - the module is loaded
+ * @random: where ids begin
+ */
+void synq_tag_init(u32 random)
+{
+	unsigned int kind;
+
+	for (kind = 0; kind < SYNQ_TAG_KINDS; kind++)
+		atomic_set(&last_number[kind], random);
+}
 
 /**
  * synq_tag_new_id() - an id that no request carries

@@ -21,6 +21,7 @@ enum synq_tag_kind {
 	SYNQ_TAG_KINDS
 };
 
+void synq_tag_init(u32 random);
 u32 synq_tag_new_id(enum synq_tag_kind kind);
 bool synq_tag_wait(atomic64_t *word, u64 tag);
 u64 synq_tag_go(atomic64_t *word);

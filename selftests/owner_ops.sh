@@ -33,7 +33,8 @@ people() {
 	does friend listen 0 8
 }
 
-# listens [KIND [fallback]]: a managed listener, socket 0 of the owner
+# listens [KIND [fallback]]: a managed listener, socket 0 of the owner; SMC's synq leaves
+# alone, but sees a SYN of
 listens() {
 	load_synq
 	three_classes | apply
@@ -42,7 +43,11 @@ listens() {
 	does owner bind 0 :: $PORT
 	[ -z "${2-}" ] || does owner set 0 6 23 5	# TCP_FASTOPEN
 	does owner listen 0 64
-	manage "$V6"
+	if [ "${1-}" = smc6 ]; then
+		"$PEER" segment -N "$CLI" -s fd00:4::1 "$V6" $PORT >/dev/null
+	else
+		manage "$V6"
+	fi
 }
 
 # dial TO PORT: a connection, socket 1 of the owner and 0 of the client
