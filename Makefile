@@ -6,6 +6,7 @@
 # make demo		an overloaded Apache in a VM, without and with synq
 # make bench		experiments in a VM (ONLY=overload, FAST=1)
 # make check		everything that CI runs
+# make soak		random owners of sockets for an hour (DURATION=, KERNEL=)
 # make help		all targets
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
@@ -26,7 +27,7 @@ tools:
 	$(MAKE) -C tools/synq
 	$(if $(HAVE_XTABLES),$(MAKE) -C tools/iptables)
 
-.PHONY: demo bench check check-all mutants unit ynl
+.PHONY: demo bench check check-all soak mutants unit ynl
 demo:
 	scripts/setup build test demo
 	bench/demo
@@ -40,6 +41,10 @@ check:
 
 check-all:
 	scripts/check --all
+
+soak:
+	scripts/setup build test
+	scripts/soak
 
 mutants:
 	scripts/mutants
@@ -80,6 +85,8 @@ help:
 	@echo '                  CELLS=base); out/bench/'
 	@echo 'make check        everything that CI runs, in VMs of its own'
 	@echo 'make check-all    the same on more kernels'
+	@echo 'make soak         random owners of sockets against the module, in a VM, for an hour'
+	@echo '                  (DURATION=3600, KERNEL=uml|6.1|6.12|debug, SEED=); out/soak/'
 	@echo 'make unit         unit tests in user space'
 	@echo 'make mutants      breaks one mechanism at a time; each must be noticed'
 	@echo 'make ynl          regenerates the netlink code from the spec'

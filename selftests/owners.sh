@@ -10,7 +10,7 @@
 # accounts add up, the module goes, and comes again.
 #
 # SEED repeats the choices of a run, not what happens at once.  FUZZ_SKIP="NAME..." leaves
-# steps out, see tcp_fuzz_owner.c and tcp_fuzz_option.c for their names; "unload" as well.
+# steps out, see tcp_fuzz_step.c and tcp_fuzz_option.c for their names; "unload" as well.
 #
 # Would miss its mark if: a socket kept something of the module's, a queue got another's
 # connections, a wake-up were lost, or unloading waited for who does not come.
@@ -20,7 +20,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 DURATION=${FUZZ_DURATION:-20}
 SEED=${SEED:-$((RANDOM << 15 | RANDOM))}
-STOCK=3 LAST_SECONDS=3 BUSY=15 LIMIT=10 PATIENCE=${FUZZ_PATIENCE:-15}
+STOCK=${FUZZ_STOCK:-3} LAST_SECONDS=3 BUSY=15 LIMIT=10 PATIENCE=${FUZZ_PATIENCE:-15}
 CONFIGURED="8080 8081 8082 8083" PORTS=8080,8081,8082,8083,8090 NEW=8100
 skips=" ${FUZZ_SKIP-} "
 plan 13
@@ -32,11 +32,15 @@ for module in tls smc smc_diag mptcp_diag; do
 done
 set_sysctl "$SRV" net.ipv4.tcp_fastopen 3
 set_sysctl "$CLI" net.ipv4.tcp_fastopen 3
+# What is left of closed connections shall not take minutes to go.
+set_sysctl "$SRV" net.ipv4.tcp_fin_timeout 3
+set_sysctl "$SRV" net.ipv4.tcp_orphan_retries 1
+set_sysctl "$SRV" net.ipv4.tcp_retries2 6
 ! has_sysctl net.ipv4.tcp_migrate_req || set_sysctl "$SRV" net.ipv4.tcp_migrate_req 1
 
 # --- the processes ---
 
-# In order, also when this fails: see IPV6_ADDRFORM in tcp_fuzz_owner.c.
+# In order, also when this fails: see IPV6_ADDRFORM in tcp_fuzz_step.c.
 orderly_end() {
 	local rc=$?
 	if [ -s "$TMP/owners" ] && ! has "$TMP/owners" ^total; then
@@ -53,7 +57,7 @@ fuzz() {
 	local role=$1 out=$2
 	shift 2
 	background "$TMP/$out" "$PEER" fuzz "$role" -r "$SEED" -p $PORTS \
-		-T $((DURATION + 180)) -w $((PATIENCE * 1000)) \
+		-T $((DURATION + STOCK + 180)) -w $((PATIENCE * 1000)) \
 		-x "${FUZZ_SKIP// /,}" -S "$TMP/settle" -F "$TMP/final" \
 		-E "$TMP/end" "$@"
 	began+=("$LAST")
@@ -86,7 +90,7 @@ finish_all() {
 	[ -z "${DEBUG-}" ] || { pause_ms 999; pause_ms 999; pause_ms 999; srv ss -tanoiem; cli ss -tanoiem; }
 	must_come 60 have_answered
 	touch "$TMP/end"
-	must_come 60 has "$TMP/owners" ^total
+	must_come 90 has "$TMP/owners" ^total
 	stop "${began[@]}"
 	note "$1: answered in the end: $(final)"
 	grep -h '^fault' "$TMP"/{owners,far,near,destroy} | head -n 20 | sed 's/^/# /'
@@ -211,6 +215,7 @@ apply_some() {
 
 one_act() {
 	local port
+	# shellcheck disable=SC2086 # words
 	one_of $CONFIGURED
 	port=$one
 	one_of strict weighted fifo
@@ -244,7 +249,9 @@ administer() {
 	while [ "$(ms)" -lt $end ] && [ $admin_faults -lt 3 ]; do
 		one_act
 		pause_ms $((RANDOM % 150))
-		[ $((++said % 50)) != 0 ] || note "administered $said times"
+		[ $((++said % 50)) = 0 ] || continue
+		note "administered $said times"
+		no_faults || break
 	done
 	timed on synq on
 	timed apply synq apply "$TMP/last"

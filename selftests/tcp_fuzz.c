@@ -214,7 +214,7 @@ static void parse_ports(char *text)
 
 static void parse_address(struct address *list, int *n, const char *text)
 {
-	if (*n == PLACES_MAX)
+	if (*n == ADDRESSES_MAX)
 		die("fuzz: too many addresses");
 	address_parse(&list[(*n)++], text);
 }

@@ -12,9 +12,8 @@
 
 #include "tcp_peer.h"
 
-#define NOBODY		65534	/* has no privilege */
 #define PORTS_MAX	16
-#define PLACES_MAX	16
+#define ADDRESSES_MAX	16
 
 struct fuzz {
 	uint64_t seed;
@@ -25,9 +24,9 @@ struct fuzz {
 	int processes;
 	int patience_ms;	/* for an answer from who has answered before */
 	long long limit;	/* ms: nothing goes on after that */
-	struct address source[PLACES_MAX];
+	struct address source[ADDRESSES_MAX];
 	int sources;
-	struct address to[PLACES_MAX];
+	struct address to[ADDRESSES_MAX];
 	int tos;
 	int port[PORTS_MAX];
 	int ports;
@@ -77,6 +76,42 @@ int option_step(int fd, struct rng *rng);
 int option_random(int fd, struct rng *rng);
 int option_get(int fd, struct rng *rng);
 void options_undo(int fd);
+bool is_mptcp(int fd);
+
+/* tcp_fuzz_connection.c */
+#define NOTHING_TO_DO	(-1)	/* neither an error nor done */
+
+void connections_begin(void);
+void connections_open(bool child);
+void connection_keep(int fd, int port, struct rng *rng);
+void connections_make_room(struct rng *rng);
+void connections_serve(int wait_ms);
+void connections_look(void);
+void connections_settle(void);
+int connections_hang_up(struct rng *rng);
+int connections_tls(struct rng *rng);
+
+/* tcp_fuzz_step.c */
+#define PLACES		20	/* sockets of a process */
+#define EXTRA		256	/* that were passed and not yet taken, at the end */
+#define MOST_CONVERTED	8192	/* by IPV6_ADDRFORM */
+
+struct place {
+	int fd;				/* -1: none */
+	const unsigned char *plan;	/* the steps that come next */
+};
+
+extern struct place place[PLACES];
+
+void steps_begin(void);
+void step_one(uint64_t who, uint64_t n);
+void steps_accept(struct place *p, int places, uint64_t who, uint64_t n);
+void place_put(struct place *p, int fd);
+int step_receive(int number);
+int step_receive_converted(void);
+
+/* tcp_fuzz_owner.c */
+int owner_fork(uint64_t who);
 
 /* one for each role */
 int fuzz_owners(void);		/* tcp_fuzz_owner.c */

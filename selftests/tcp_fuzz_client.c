@@ -25,12 +25,13 @@
 
 #include "tcp_fuzz.h"
 
-#define CALLERS		24	/* of a process, at a time */
+#define CALLERS		32	/* of a process, at a time */
 #define CONNECT_MS	4000
 #define UNANSWERED_MS	8000	/* for the first answer */
 #define PAUSE_MS	2500	/* at most, between two questions */
 #define RETRY_MS	10
 #define FINAL_MS	20000	/* for the last answer */
+#define LOOK_MS		500	/* how often to look whether it is still there */
 #define FINAL_IPV6_MS	3000	/* for the first one as well, see above */
 
 enum {
@@ -63,6 +64,7 @@ struct caller {
 	bool half_closed;
 	bool last;		/* has asked its last one, in the end */
 	long long next;		/* ms: when it goes on, or has waited for too long */
+	long long until;	/* ms: of the last one */
 	char text[ANSWER_LEN];
 };
 
@@ -122,7 +124,7 @@ static void choose(struct caller *c, struct rng *rng)
 	};
 
 	c->manner = manners[rng_below(rng, 11)];
-	c->questions = 1 + rng_below(rng, rng_one_in(rng, 3) ? 8 : 2);
+	c->questions = 1 + rng_below(rng, rng_one_in(rng, 4) ? 8 : 2);
 	c->port = rng_port(rng);
 	c->way = CONNECT;
 	if (mptcp && rng_one_in(rng, 6))
@@ -270,10 +272,18 @@ static void hear(struct caller *c)
 	}
 }
 
-/*
- * What there is to say of one that nobody answers.  An MPTCP client is not told of a
- * reset for a minute.
- */
+/* An MPTCP client is not told of a reset for a minute. */
+static bool is_established(const struct caller *c)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	return !getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) &&
+	       (info.tcpi_state == TCP_ESTABLISHED ||
+		info.tcpi_state == TCP_CLOSE_WAIT);
+}
+
+/* What there is to say of one that nobody answers. */
 static void complain(const struct caller *c)
 {
 	struct address name = { .len = sizeof(name.in6) };
@@ -287,9 +297,6 @@ static void complain(const struct caller *c)
 	if (!getpeername(c->fd, &peer.sa, &peer.len))
 		address_text(&peer, to);
 	getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len);
-	if (info.tcpi_state != TCP_ESTABLISHED &&
-	    info.tcpi_state != TCP_CLOSE_WAIT)
-		return;
 	fault("client: %016llx, %s, %s port %u to %s port %d: %d answers, then no more (state %u, %u not acknowledged, %u times)",
 	      (unsigned long long)c->number, names[c->way], from,
 	      address_port(&name), to, c->port, c->answered, info.tcpi_state,
@@ -302,6 +309,10 @@ static void go_on(struct caller *c)
 	if (!c->connected) {
 		tally_add(kind[c->way], ETIMEDOUT);
 		leave(c, false);
+	} else if (!is_established(c)) {
+		leave(c, false);
+	} else if (c->last && now_ms() < c->until) {
+		c->next = now_ms() + LOOK_MS;
 	} else if (waits(c) && c->answered) {
 		complain(c);
 		leave(c, true);
@@ -358,9 +369,11 @@ static void last_question(struct caller *c)
 	c->questions = c->asked + !waits(c);
 	if (!waits(c))
 		ask(c);
-	if (c->fd >= 0)
-		c->next = now_ms() + (c->answered || c->to == AF_INET ?
-				      FINAL_MS : FINAL_IPV6_MS);
+	if (c->fd < 0)
+		return;
+	c->until = now_ms() + (c->answered || c->to == AF_INET ? FINAL_MS :
+			       FINAL_IPV6_MS);
+	c->next = now_ms() + LOOK_MS;
 }
 
 static bool any_left(void)

@@ -86,12 +86,13 @@ static int acknowledged(void)
 	char text[4096];
 	struct nlmsghdr *head = (struct nlmsghdr *)text;
 	ssize_t len = recv(diag, text, sizeof(text), 0);
+	int error = EBADMSG;
 
 	if (len < 0)
-		return errno;
-	if (!NLMSG_OK(head, len) || head->nlmsg_type != NLMSG_ERROR)
-		return EBADMSG;
-	return -((struct nlmsgerr *)NLMSG_DATA(head))->error;
+		error = errno;
+	else if (NLMSG_OK(head, len) && head->nlmsg_type == NLMSG_ERROR)
+		error = -((struct nlmsgerr *)NLMSG_DATA(head))->error;
+	return error;
 }
 
 static void destroy(struct rng *rng)

@@ -249,8 +249,6 @@ void write_text(const char *file, const char *text)
 	close(fd);
 }
 
-#define NOBODY	65534	/* has no privilege */
-
 void become_nobody(void)
 {
 	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))

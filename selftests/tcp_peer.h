@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#define NOBODY		65534	/* has no privilege */
 #define EXIT_SKIP	4	/* kselftest: this kernel cannot do that */
 
 #ifndef IPPROTO_MPTCP
