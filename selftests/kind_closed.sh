@@ -5,9 +5,9 @@
 # the module goes: its clients are reset as by the stock kernel, and nothing stays.
 # Whatever was placed is counted: as accepted, queued, closed, or placed once more.
 #
-# Would miss its mark if: a record outlived its socket, a request were lost from the
-# chain that the kernel frees, the module went before a destructor, or what was queued
-# or accepted last went from the account with the listener.
+# Would miss its mark if: a record kept a socket that has closed, a request were lost
+# from the chain that the kernel frees, or what was queued or accepted last went from the
+# account with the listener.
 #
 # Needs two CPUs: a listener closes while connections come.
 

@@ -4,8 +4,8 @@
 # io_uring's multishot accept takes the queue in class order, and is woken by each
 # later connection.
 #
-# Would miss its mark if: the borrowed sk_data_ready did not wake, or showed an
-# empty queue for a moment.
+# Would miss its mark if: a connection were moved without a wake-up, or the queue showed
+# empty for a moment.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

@@ -5,8 +5,8 @@
 # on the port of an endpoint.  The first is left alone even if its port is configured;
 # the second looks like any other MPTCP listener, and goes when the endpoint does.
 #
-# Would miss its mark if: the callbacks of a socket were borrowed that holds no
-# reference to its namespace, or an endpoint's removal left something.
+# Would miss its mark if: a socket were managed that holds no reference to its namespace,
+# or an endpoint's removal left something.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

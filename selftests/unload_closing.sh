@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The listener is closed and the module unloaded in one step: the socket has no
-# reference left that could be taken, so it keeps its record, and its destructor comes when
-# the state of its namespace is gone.  Again with $SOCKETS of them.
+# The listener is closed and the module unloaded in one step: the last reference to the
+# socket is that of its record, which goes with the state of its namespace.  Again with
+# $SOCKETS of them.
 #
-# Would miss its mark if: a destructor wrote to, or asked, the state of a namespace that
+# Would miss its mark if: a record wrote to, or asked, the state of a namespace that
 # does not exist any more.  KASAN sees it, where there is one CPU.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"

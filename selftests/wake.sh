@@ -5,10 +5,10 @@
 # edge-triggered epoll on it are woken at once by what comes later, also after
 # the module is gone.  Plain IPv4, IPv6, IPv4 at an IPv6 socket, Fast Open, MPTCP.
 #
-# Would miss its mark if: a child kept the callbacks that it inherits from its
+# Would miss its mark if: a child kept anything of the module's that it inherits from its
 # listener (the reader sleeps for ever; after unloading, a jump into nowhere).
 #
-# Needs two CPUs: a callback runs while the module goes.
+# Needs two CPUs: connections come while the module goes.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
