@@ -14,11 +14,14 @@
 
 CASES=${CASES:-no_route refused connected ipv6 addrform unspec other_port stays ulp smc
 	smc_fallback sockmap}
-AGAIN_TESTS=5 OTHER=8081 FRIEND=9000 MAPPED=::ffff:127.0.0.1
+AGAIN_TESTS=6 OTHER=8081 FRIEND=9000 MAPPED=::ffff:127.0.0.1
 n=0
 for name in $CASES; do
 	n=$((n + AGAIN_TESTS))
-	case $name in other_port | ulp) n=$((n + 1)) ;; esac
+	case $name in
+	ulp) n=$((n + 1)) ;;
+	stays) n=$((n - 1)) ;;
+	esac
 done
 plan $n
 
@@ -80,12 +83,32 @@ serves() {
 	return $rc
 }
 
+# gated TO: one more connection passes synq's gate: sockets 2 and 1
+gated() {
+	local before from=10.1.0.1 kind=tcp4
+	case $1 in *:*) from=fd00:1::1 kind=tcp6 ;; esac
+	before=$(counter gold promoted)
+	does client socket 1 $kind
+	does client bind 1 $from 0
+	ask client connect 1 "$1" $PORT
+	ask owner accept 0 2
+	ask owner close 2
+	ask client close 1
+	[ "$(counter gold promoted)" -gt "$before" ]
+}
+
 # again NAME [TO [PORT]]: the socket listens again; $AGAIN_TESTS tests
 again() {
 	check "$1: accepts" dial "${2:-$V6}" "${3:-$PORT}"
 	check "$1: what it has accepted receives at once" "${how-woken}" owner 1 client 0 a
-	[ -z "${counted-}" ] || is "$1: is not counted for the other port" \
-		"$(counter gold promoted)" 0
+	if [ -n "${counted-}" ]; then
+		is "$1: is not counted for the other port" \
+			"$(counter gold promoted)" 0
+	elif [ -n "${unmanaged-}" ]; then
+		skip "$1: is managed anew" "synq leaves such sockets alone"
+	else
+		check "$1: is managed anew" wait_for 5 gated "${2:-$V6}"
+	fi
 	does owner "${end-close}" 0
 	sq flush
 	unloads "$1: unloads"
@@ -239,6 +262,7 @@ no_smc() {
 
 # What it accepts falls back to TCP, since the client is no SMC socket.
 smc_case() {
+	local unmanaged=1
 	no_smc SMC && return
 	listens smc6
 	again SMC
@@ -246,6 +270,7 @@ smc_case() {
 
 # The listener itself has fallen back. Then the stock kernel wakes nobody.
 smc_fallback_case() {
+	local unmanaged=1
 	local how=comes
 	no_smc "SMC that fell back" && return
 	listens smc6 fallback
