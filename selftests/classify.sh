@@ -148,11 +148,11 @@ set_sysctl "$SRV" net.ipv4.conf.veth0.route_localnet 1
 is "from outside an own address is not local" "$(counter local seen)" "$before"
 
 # What the host only passes on, over loopback, is its client's.
-rest=$(counter rest seen)
+others=$(counter rest seen)
 "$PEER" segment -N "$SRV" -s 172.16.0.1 $V4 $PORT >/dev/null
 "$PEER" segment -N "$SRV" -s 2001:db8:9::1 $V6 $PORT >/dev/null
 is "over loopback with another's address is not local" \
-	"$(counter local seen) $(($(counter rest seen) - rest))" "$before 2"
+	"$(counter local seen) $(($(counter rest seen) - others))" "$before 2"
 
 # --- a match for a local address; the built-in default; prefix length 0 ---
 sq match add source 127.0.0.0/8 class silver
