@@ -6,9 +6,9 @@
 
 declare -A tell_fd hear_fd owner_pid
 
-# owner NAME [SPACE]: starts one
+# owner NAME [SPACE]: starts one.  Its FIFOs are hidden: who prints all files would wait
 owner() {
-	local in=$TMP/$1.in out=$TMP/$1.out to from
+	local in=$TMP/.$1.in out=$TMP/.$1.out to from
 	[ -p "$in" ] || mkfifo "$in" "$out"
 	exec {to}<>"$in" {from}<>"$out"
 	tell_fd[$1]=$to hear_fd[$1]=$from
@@ -28,10 +28,9 @@ tell() {
 	echo "${*:2}" >&"${tell_fd[$1]}"
 }
 
-# hear NAME: sets answer
+# hear NAME [SECONDS]: sets answer
 hear() {
-	answer="no answer"
-	read -r -t 15 -u "${hear_fd[$1]}" answer
+	read -r -t "${2:-15}" -u "${hear_fd[$1]}" answer || answer="no answer"
 }
 
 # ask NAME COMMAND...: sets answer

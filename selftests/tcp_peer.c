@@ -19,6 +19,7 @@
  *   tcp_peer fuzz	random owners of sockets, and clients	(tcp_fuzz.c)
  *   tcp_peer owner	does to its sockets what it is told	(tcp_owner.c)
  *   tcp_peer destroy	SOCK_DESTROY of a listener	(tcp_owner.c)
+ *   tcp_peer hold	holds the lock of its socket	(tcp_hold.c)
  *
  * All print lines that start with a word, at once; none waits for a time where
  * it can wait for an event.  -N NAME enters a network namespace first.  Exit
@@ -305,6 +306,7 @@ int main(int argc, char **argv)
 		{ "fuzz", fuzz_main },
 		{ "owner", owner_main },
 		{ "destroy", destroy_main },
+		{ "hold", hold_main },
 	};
 	size_t i;
 
@@ -313,5 +315,5 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue|twin|blink|unload|fuzz|owner|destroy OPTION...");
+	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue|twin|blink|unload|fuzz|owner|destroy|hold OPTION...");
 }

@@ -81,6 +81,7 @@ int unload_main(int argc, char **argv);		/* tcp_blink.c */
 int fuzz_main(int argc, char **argv);		/* tcp_fuzz.c */
 int owner_main(int argc, char **argv);		/* tcp_owner.c */
 int destroy_main(int argc, char **argv);	/* tcp_owner.c */
+int hold_main(int argc, char **argv);		/* tcp_hold.c */
 
 /* What was sent: @number segments to @to, from @port on, beginning with @seq. */
 struct question {

@@ -26,7 +26,7 @@ xt_mark xt_connmark xt_multiport xt_owner xt_recent xt_set xt_socket xt_state xt
 xt_tcpmss xt_tcpudp xt_u32 ipt_REJECT ipt_SYNPROXY ip6t_SYNPROXY ip6t_REJECT
 unix_diag mptcp_diag af_packet_diag netlink_diag sch_fq sch_fq_codel sch_tbf sch_prio
 sch_ingress cls_bpf cls_u32 cls_matchall act_bpf act_mirred act_gact act_police
-smc smc_diag rds_tcp xfrm_user esp4 esp6 authenc crypto_null'
+smc smc_diag rds_tcp fuse xfrm_user esp4 esp6 authenc crypto_null'
 
 # libraries FILE: what a program is linked to; nothing for scripts and the like.
 libraries() {
