@@ -23,7 +23,7 @@ SEED=${SEED:-$((RANDOM << 15 | RANDOM))}
 STOCK=${FUZZ_STOCK:-3} LAST_SECONDS=3 BUSY=15 LIMIT=10 PATIENCE=${FUZZ_PATIENCE:-15}
 CONFIGURED="8080 8081 8082 8083" PORTS=8080,8081,8082,8083,8090 NEW=8100
 skips=" ${FUZZ_SKIP-} "
-plan 13
+plan 14
 chmod 755 "$TMP"	# the owners look for files there
 echo "# SEED=$SEED FUZZ_DURATION=$DURATION${FUZZ_SKIP:+ FUZZ_SKIP=\"$FUZZ_SKIP\"}"
 RANDOM=$SEED
@@ -82,12 +82,11 @@ have_answered() {
 	has "$TMP/far" ^total && has "$TMP/near" ^total
 }
 
-# finish_all NAME: all that is connected is asked once more; two tests
+# finish_all NAME: all that is connected is asked once more; one test
 finish_all() {
 	touch "$TMP/settle"
 	must_come 60 has_settled
 	touch "$TMP/final"
-	[ -z "${DEBUG-}" ] || { pause_ms 999; pause_ms 999; pause_ms 999; srv ss -tanoiem; cli ss -tanoiem; }
 	must_come 60 have_answered
 	touch "$TMP/end"
 	must_come 90 has "$TMP/owners" ^total
@@ -192,6 +191,16 @@ start_remover() {
 	disown
 }
 
+# who_waits: what all that sleep uninterruptibly wait for
+who_waits() {
+	local task stat
+	for task in /proc/[0-9]*/task/[0-9]*; do
+		read -r stat <"$task/stat" && [[ $stat == *") D "* ]] || continue
+		note "${stat%)*}) waits in:"
+		sed 's/^/#   /' "$task/stack"
+	done 2>/dev/null
+}
+
 # unload: within $LIMIT seconds, whatever owners hold
 unload() {
 	local since
@@ -200,7 +209,8 @@ unload() {
 	if ! wait_for $LIMIT is_unloaded; then
 		admin_fault "still loaded after $LIMIT s," \
 			"use count $(cat /sys/module/synq/refcnt)"
-		return 1
+		who_waits
+		wait_for $((LIMIT * 6)) is_unloaded || die "and for ever"
 	fi
 	since=$(($(ms) - since))
 	[ $since -le "$slowest" ] || slowest=$since
@@ -213,19 +223,14 @@ apply_some() {
 	timed apply synq apply "$TMP/conf"
 }
 
-one_act() {
-	local port
-	# shellcheck disable=SC2086 # words
-	one_of $CONFIGURED
-	port=$one
-	one_of strict weighted fifo
-	case $((RANDOM % 20)) in
+# act NUMBER PORT ORDER: what the administrator may do
+act() {
+	case $1 in
 	[0-6]) apply_some ;;
-	7) timed listener-set synq listener set port "$port" \
-		order "$one" ;;
-	8) timed listener-del synq listener del port "$port" ;;
-	9) timed listener-add synq listener add port "$port" app-order on \
+	7) timed listener-add synq listener add port "$2" app-order on \
 		app-cookies on ;;
+	8) timed listener-set synq listener set port "$2" order "$3" ;;
+	9) timed listener-del synq listener del port "$2" ;;
 	10) timed flush synq flush
 	    apply_some ;;
 	11 | 12) timed off synq off
@@ -233,7 +238,7 @@ one_act() {
 		 timed on synq on ;;
 	1[3-6]) timed stats synq stats -j ;;
 	17) timed show synq listener show ;;
-	18 | 19)
+	*)
 		is_skipped unload && return
 		unload || return
 		pause_ms $((RANDOM % 100))
@@ -243,11 +248,18 @@ one_act() {
 	esac
 }
 
-# administer SECONDS
+# administer SECONDS: first each once
 administer() {
-	local end=$(($(ms) + $1 * 1000)) said=0
+	local end=$(($(ms) + $1 * 1000)) said=0 number port
+	for number in 9 7 8 10 11 13 17 18; do
+		act $number 8080 strict
+	done
 	while [ "$(ms)" -lt $end ] && [ $admin_faults -lt 3 ]; do
-		one_act
+		# shellcheck disable=SC2086 # words
+		one_of $CONFIGURED
+		port=$one
+		one_of strict weighted fifo
+		act $((RANDOM % 20)) "$port" "$one"
 		pause_ms $((RANDOM % 150))
 		[ $((++said % 50)) = 0 ] || continue
 		note "administered $said times"
@@ -256,6 +268,19 @@ administer() {
 	timed on synq on
 	timed apply synq apply "$TMP/last"
 	pass $LAST_SECONDS
+}
+
+# administered: all of it was done
+administered() {
+	local name missing=0
+	for name in apply listener-add listener-set listener-del flush off on stats \
+		show unload load; do
+		echo "# step administrator $name ok=${done_[$name]-0} failed=${failed_[$name]-0}"
+		[ "${done_[$name]-0}" = 0 ] && ! is_skipped "un${name#un}" || continue
+		echo "# never $name"
+		missing=1
+	done
+	[ $missing = 0 ]
 }
 
 # --- accounts ---
@@ -315,7 +340,7 @@ none_is_managed() {
 
 # --- stock kernel ---
 begin_all
-pass $STOCK
+pass "$STOCK"
 finish_all "stock kernel"
 
 # --- synq ---
@@ -327,27 +352,24 @@ listener add port $port app-order on app-cookies on"
 done
 echo "$(echo "$text" | grep -v ^listener)$last" >"$TMP/last"
 synq apply "$TMP/last" || die "apply failed"
-retries=$(mib TcpExt.TCPMigrateReqSuccess) fastopen=$(mib TcpExt.TCPFastOpenPassive)
-mptcp=$(mib MPTcpExt.MPCapableACKRX)
+migrated=$(mib TcpExt.TCPMigrateReqSuccess) opened=$(mib TcpExt.TCPFastOpenPassive)
 admin_faults=0 slowest=0 remover=$$
 note "synq comes, $(cut -d ' ' -f 1 /proc/uptime) s after the start"
 begin_all
 administer "$DURATION"
-for name in "${!done_[@]}" "${!failed_[@]}"; do
-	echo "# step administrator $name ok=${done_[$name]-0} failed=${failed_[$name]-0}"
-done | sort -u
+check "the administrator did all that he may" administered
 note "unloading took up to $slowest ms"
 is "the administrator never had to wait" $admin_faults 0
 finish_all "synq"
 summary
-moved=$(($(mib TcpExt.TCPMigrateReqSuccess) - retries))
-opened=$(($(mib TcpExt.TCPFastOpenPassive) - fastopen))
-note "$moved requests migrated, $opened Fast Open, $(($(mib MPTcpExt.MPCapableACKRX) - mptcp)) MPTCP connections"
+migrated=$(($(mib TcpExt.TCPMigrateReqSuccess) - migrated))
+opened=$(($(mib TcpExt.TCPFastOpenPassive) - opened))
+note "$migrated requests migrated, $opened Fast Open connections"
 check "owners: each kind of step succeeded, or was refused" each_kind owners
 check "clients far away: likewise" each_kind far
 check "clients near by: likewise" each_kind near
 check "destroyer: likewise" each_kind destroy
-check "requests migrated" test $moved -gt 0
+check "requests migrated" test $migrated -gt 0
 check "Fast Open connections came" test $opened -gt 0
 if ! wait_for 20 they_add_up; then
 	accounts | sed 's/^/# /'

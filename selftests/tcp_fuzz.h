@@ -13,6 +13,10 @@
 #include "tcp_peer.h"
 
 #define PORTS_MAX	16
+#ifndef AF_SMC
+#define AF_SMC		43
+#endif
+
 #define ADDRESSES_MAX	16
 
 struct fuzz {
@@ -77,13 +81,14 @@ int option_random(int fd, struct rng *rng);
 int option_get(int fd, struct rng *rng);
 void options_undo(int fd);
 bool is_mptcp(int fd);
+bool is_smc(int fd);
 
 /* tcp_fuzz_connection.c */
 #define NOTHING_TO_DO	(-1)	/* neither an error nor done */
 
 void connections_begin(void);
 void connections_open(bool child);
-void connection_keep(int fd, int port, struct rng *rng);
+void connection_keep(int fd, int listener, int port, struct rng *rng);
 void connections_make_room(struct rng *rng);
 void connections_serve(int wait_ms);
 void connections_look(void);

@@ -36,6 +36,7 @@ struct connection {
 	int fd;
 	int how;
 	int port;		/* of the listener; 0: not known */
+	int domain;		/* of the listener: AF_SMC shows only there */
 	unsigned int reads;
 	unsigned int looked;	/* reads, when somebody looked at what waits */
 	long long since;	/* ms, from when on it has */
@@ -47,6 +48,15 @@ static struct connection connection[CONNECTIONS];
 static unsigned int kind;		/* of answers */
 static int epoll = -1, threads;
 static bool settling, is_child;
+
+static int option_of(int fd, int option)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	getsockopt(fd, SOL_SOCKET, option, &value, &len);
+	return value;
+}
 
 static void answer(struct connection *c)
 {
@@ -176,8 +186,8 @@ static struct connection *free_connection(void)
 	return NULL;
 }
 
-/* An accepted connection, from the listener of @port, or 0 if that is not known. */
-void connection_keep(int fd, int port, struct rng *rng)
+/* Was accepted from a listener of @port, or 0 if that is not known. */
+void connection_keep(int fd, int listener, int port, struct rng *rng)
 {
 	struct connection *c = free_connection();
 
@@ -186,7 +196,10 @@ void connection_keep(int fd, int port, struct rng *rng)
 		close(fd);
 		return;
 	}
-	*c = (struct connection){ .fd = fd, .port = port, .how = LEVEL };
+	*c = (struct connection){
+		.fd = fd, .port = port, .how = LEVEL,
+		.domain = option_of(listener, SO_DOMAIN),
+	};
 	if (settling || (rng_one_in(rng, 3) && threads < THREADS && !is_child)) {
 		if (!start_reader(c))
 			drop(c);
@@ -213,21 +226,12 @@ void connections_serve(int wait_ms)
 	reap();
 }
 
-static int option_of(int fd, int option)
-{
-	int value = -1;
-	socklen_t len = sizeof(value);
-
-	getsockopt(fd, SOL_SOCKET, option, &value, &len);
-	return value;
-}
-
 static void not_woken(const struct connection *c, int waiting, long long ms)
 {
-	fault("owner: %d bytes at port %d, and %s was not woken for %lld ms (domain %d, protocol %d, low water %d)",
+	fault("owner: %d bytes at port %d, and %s was not woken for %lld ms (listener's domain %d, protocol %d, low water %d)",
 	      waiting, c->port, c->how == THREAD ? "recv" :
 	      c->how == EDGE ? "epoll, by edge," : "epoll", ms,
-	      option_of(c->fd, SO_DOMAIN), option_of(c->fd, SO_PROTOCOL),
+	      c->domain, option_of(c->fd, SO_PROTOCOL),
 	      option_of(c->fd, SO_RCVLOWAT));
 }
 
@@ -253,6 +257,7 @@ void connections_look(void)
 			c->since = now;
 		} else if (now - c->since > fuzz.patience_ms) {
 			not_woken(c, waiting, now - c->since);
+			c->since = now;
 			hang_up(c);
 		}
 	}

@@ -34,9 +34,6 @@
 #define OPT_IPV6_FREEBIND	78
 #define OPT_IPV6_AUTOFLOWLABEL	70
 #define OPT_TCP_MD5SIG_EXT	32
-#ifndef AF_SMC
-#define AF_SMC			43
-#endif
 #define SYNQ_SO_ORDER		1216	/* include/uapi/linux/synq.h */
 #define SYNQ_SO_COOKIES		1217
 
@@ -179,7 +176,6 @@ static const struct {
 #define RANGES		(sizeof(ranges) / sizeof(*ranges))
 
 static unsigned int kind_first, kind_range, kind_get;
-static bool has_smc;
 
 /* Of a listener's packets @data begins with the TCP header. */
 static int attach_filter(int fd)
@@ -259,17 +255,42 @@ bool is_mptcp(int fd)
 	       protocol == IPPROTO_MPTCP;
 }
 
-/*
- * What a kernel does not survive, whatever synq does.  MPTCP and SMC sockets that speak
- * TCP hand TCP_ULP to the TCP socket below, which is the kernel's own: such a one takes
- * "mptcp" from anybody, and 6.1 crashes.  MPTCP's half-open requests cannot be cloned,
- * which is how they move to another listener of a group: no group has them.
- */
-static bool may_crash(int fd, int level, int option, const char *text)
+bool is_smc(int fd)
 {
-	if (level == SOL_TCP && option == TCP_ULP)
-		return is_mptcp(fd) || (has_smc && text && !strcmp(text, "mptcp"));
-	return level == SOL_SOCKET && option == SO_REUSEPORT && is_mptcp(fd);
+	int domain = 0;
+	socklen_t len = sizeof(domain);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) &&
+	       domain == AF_SMC;
+}
+
+/*
+ * What the kernel does wrong, whatever synq does.
+ *
+ * An MPTCP socket that speaks TCP hands TCP_ULP to the TCP socket below, which is the
+ * kernel's own: such a one takes "mptcp" from anybody, and 6.1 crashes.  MPTCP's half-open
+ * requests cannot be cloned, which is how they move to another listener of a group: no
+ * group has them.
+ *
+ * An SMC socket that is asked for Fast Open, or connects, becomes the TCP socket below: when
+ * that one listens, nobody is woken for what its connections receive.
+ */
+static bool is_broken(int fd, int level, int option)
+{
+	if (level == SOL_SOCKET)
+		return option == SO_REUSEPORT && is_mptcp(fd);
+	if (level != SOL_TCP)
+		return false;
+	switch (option) {
+	case TCP_ULP:
+		return is_mptcp(fd);
+	case TCP_FASTOPEN:
+	case TCP_FASTOPEN_CONNECT:
+	case TCP_FASTOPEN_KEY:
+	case TCP_FASTOPEN_NO_COOKIE:
+		return is_smc(fd);
+	}
+	return false;
 }
 
 static int set_one(int fd, size_t i, struct rng *rng)
@@ -306,8 +327,7 @@ int option_step(int fd, struct rng *rng)
 	if (rng_one_in(rng, 16))
 		i = OPTIONS - 1 - rng_below(rng, OPTIONS_SYNQ);
 	if (is_left_out(options[i].name) ||
-	    may_crash(fd, options[i].level, options[i].option,
-		      options[i].form == TEXT ? texts[options[i].lo] : NULL))
+	    is_broken(fd, options[i].level, options[i].option))
 		return 0;
 	error = set_one(fd, i, rng) ? errno : 0;
 	tally_add(kind_first + i, error);
@@ -332,7 +352,7 @@ int option_random(int fd, struct rng *rng)
 	    is_left_out(ranges[range].name))
 		return 0;
 	if ((ranges[range].level == SOL_IPV6 && option == IPV6_ADDRFORM) ||
-	    may_crash(fd, ranges[range].level, option, NULL))
+	    is_broken(fd, ranges[range].level, option))
 		return 0;
 	error = setsockopt(fd, ranges[range].level, option, value,
 			   lengths[rng_below(rng, sizeof(lengths))]) ? errno : 0;
@@ -406,15 +426,11 @@ static int lacks(size_t i)
 /* Before any process is forked, and with privileges: modules are loaded for who has. */
 void options_begin(void)
 {
-	int smc = socket(AF_SMC, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	size_t i;
 
-	has_smc = smc >= 0;
-	close(smc);
 	kind_first = tally_kind(options[0].name, options[0].wants);
 	for (i = 1; i < OPTIONS; i++)
-		tally_kind(options[i].name, options[i].option == TCP_ULP && has_smc ?
-			   WANT_ANY : options[i].wants);
+		tally_kind(options[i].name, options[i].wants);
 	for (i = 0; i < OPTIONS - OPTIONS_SYNQ; i++)
 		if (options[i].wants == WANT_OK && lacks(i))
 			tally_lacks(kind_first + i, lacks(i));

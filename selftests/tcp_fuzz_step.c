@@ -28,9 +28,6 @@
 #define SELF_MS		20	/* for a connection to itself */
 #define MOVE_MS		12	/* at most, between two calls that move a queue */
 
-#ifndef AF_SMC
-#define AF_SMC		43
-#endif
 #define SMCPROTO_SMC6	1
 
 struct place place[PLACES];
@@ -227,7 +224,7 @@ static int do_accept(struct place *p, struct rng *rng)
 		if (port && to && to != port)
 			fault("owner: of the listener of port %d a connection to port %d",
 			      port, to);
-		connection_keep(fd, port, rng);
+		connection_keep(fd, p->fd, port, rng);
 		if (i)
 			count(ACCEPT, 0);
 	}
@@ -238,6 +235,8 @@ static int do_fast(struct place *p, struct rng *rng)
 {
 	int backlog = 1 << rng_below(rng, 8);
 
+	if (is_smc(p->fd))
+		return NOTHING_TO_DO;
 	return result_of(setsockopt(p->fd, SOL_TCP, TCP_FASTOPEN, &backlog,
 				    sizeof(backlog)));
 }
@@ -292,10 +291,14 @@ static int do_shutdown(struct place *p, struct rng *rng)
 	return result_of(shutdown(p->fd, how[rng_below(rng, 4)]));
 }
 
+/* For SMC see is_broken(). */
 static int connect_to(int fd, const struct address *to)
 {
-	int error = result_of(connect(fd, &to->sa, to->len));
+	int error;
 
+	if (is_smc(fd))
+		return NOTHING_TO_DO;
+	error = result_of(connect(fd, &to->sa, to->len));
 	return error == EINPROGRESS ? 0 : error;
 }
 
