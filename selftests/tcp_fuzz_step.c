@@ -151,23 +151,43 @@ static void share_port(int fd, struct rng *rng)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 }
 
+/*
+ * Listens, or there is none: SMC's listen(2) that fails leaves its operations in the
+ * socket, and 6.1 calls itself without end once the next one succeeds.  So it does that
+ * only once.
+ */
+static int smc_listener(int family, struct rng *rng)
+{
+	struct address at = any_address(family, rng);
+	int fd = socket(AF_SMC, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			family == AF_INET6 ? SMCPROTO_SMC6 : 0);
+	int error;
+
+	share_port(fd, rng);
+	error = result_of(bind(fd, &at.sa, at.len) ?: listen(fd, 64));
+	count(SMC, error);
+	if (error) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 static int do_socket(struct place *p, struct rng *rng)
 {
 	int family = rng_one_in(rng, 2) ? AF_INET : AF_INET6, one = 1;
 	const unsigned char *plan = p->plan;
-	enum step what = SOCKET;
-	int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, fd;
+	bool mptcp = rng_one_in(rng, 6) && !left_out[MPTCP];
+	int fd;
 
-	if (rng_one_in(rng, 6) && !left_out[MPTCP])
-		what = MPTCP;
-	else if (rng_one_in(rng, 12) && !left_out[SMC])
-		what = SMC;
-	if (what == SMC)
-		fd = socket(AF_SMC, type, family == AF_INET6 ? SMCPROTO_SMC6 : 0);
-	else
-		fd = socket(family, type, what == MPTCP ? IPPROTO_MPTCP : 0);
-	if (what != SOCKET)
-		count(what, result_of(fd));
+	if (!mptcp && !left_out[SMC] && rng_one_in(rng, 12)) {
+		place_put(p, smc_listener(family, rng));
+		return 0;
+	}
+	fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		    mptcp ? IPPROTO_MPTCP : 0);
+	if (mptcp)
+		count(MPTCP, result_of(fd));
 	if (fd < 0)
 		return errno;
 	if (family == AF_INET6 && rng_one_in(rng, 3))
@@ -202,6 +222,8 @@ static int do_listen(struct place *p, struct rng *rng)
 {
 	static const int backlogs[] = { 0, 1, 4, 16, 16, 64, 128, 4096 };
 
+	if (is_smc(p->fd))
+		return NOTHING_TO_DO;
 	return result_of(listen(p->fd, backlogs[rng_below(rng, 8)]));
 }
 
@@ -261,7 +283,8 @@ static int do_move(struct place *p, struct rng *rng)
 	socklen_t len = sizeof(only);
 	long pause = rng_below(rng, MOVE_MS);
 
-	if (!is_listening(p->fd) || getsockname(p->fd, &name.sa, &name.len))
+	if (!is_listening(p->fd) || is_smc(p->fd) ||
+	    getsockname(p->fd, &name.sa, &name.len))
 		return NOTHING_TO_DO;
 	fd = socket(name.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		    0);
@@ -288,6 +311,8 @@ static int do_shutdown(struct place *p, struct rng *rng)
 {
 	static const int how[] = { SHUT_RD, SHUT_RDWR, SHUT_RDWR, SHUT_WR };
 
+	if (is_smc(p->fd))
+		return NOTHING_TO_DO;
 	return result_of(shutdown(p->fd, how[rng_below(rng, 4)]));
 }
 
