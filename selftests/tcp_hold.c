@@ -145,7 +145,7 @@ static void serve(int fd, const struct fuse_in_header *request)
 	case FUSE_BATCH_FORGET:
 		break;
 	default:
-		reply(fd, request, ENOSYS, "", 0);
+		reply(fd, request, EOPNOTSUPP, "", 0);
 	}
 }
 
