@@ -76,6 +76,7 @@ bool is_time_for(const char *file);
 
 /* tcp_fuzz_option.c */
 void options_begin(void);
+void options_tour(struct rng *rng);
 int option_step(int fd, struct rng *rng);
 int option_random(int fd, struct rng *rng);
 int option_get(int fd, struct rng *rng);

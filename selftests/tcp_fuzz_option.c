@@ -47,6 +47,7 @@ enum form {
 	IP_OPTS,
 	FILTER,		/* passes all but a part of the SYNs */
 	GROUP,		/* sends a SYN to any member of the group */
+	UNGROUP,	/* no more */
 };
 
 static const char * const texts[] = {
@@ -83,7 +84,7 @@ static const struct {
 	{ "SO_ATTACH_REUSEPORT_CBPF", SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF,
 	  GROUP },
 	{ "SO_DETACH_REUSEPORT_BPF", SOL_SOCKET, OPT_SO_DETACH_REUSEPORT,
-	  INT, 0, 0 },
+	  UNGROUP },
 	{ "SO_BUSY_POLL", SOL_SOCKET, SO_BUSY_POLL, INT, 0, 1, WANT_ANY },
 	{ "SO_INCOMING_CPU", SOL_SOCKET, SO_INCOMING_CPU, INT, 0, 1 },
 	{ "SO_MARK", SOL_SOCKET, SO_MARK, INT, 1, 9, WANT_REFUSED },
@@ -313,25 +314,53 @@ static int set_one(int fd, size_t i, struct rng *rng)
 	case IP_OPTS: return set_ip_options(fd, rng);
 	case FILTER: return attach_filter(fd);
 	case GROUP: return attach_group(fd);
+	case UNGROUP:
+		attach_group(fd);
+		return setsockopt(fd, level, option, &value, sizeof(value));
 	}
 	return -1;
 }
 
-/* One of the table; counted here.  Returns an error, or 0. */
-int option_step(int fd, struct rng *rng)
+/* Counted here.  Returns an error, or 0. */
+static int set_and_count(int fd, size_t i, struct rng *rng)
 {
-	size_t i = rng_below(rng, OPTIONS);
 	int error;
 
-	/* They are two of many, and their owner is more likely to want them. */
-	if (rng_one_in(rng, 16))
-		i = OPTIONS - 1 - rng_below(rng, OPTIONS_SYNQ);
 	if (is_left_out(options[i].name) ||
 	    is_broken(fd, options[i].level, options[i].option))
 		return 0;
 	error = set_one(fd, i, rng) ? errno : 0;
 	tally_add(kind_first + i, error);
 	return error;
+}
+
+/* One of the table. */
+int option_step(int fd, struct rng *rng)
+{
+	size_t i = rng_below(rng, OPTIONS);
+
+	/* They are two of many, and their owner is more likely to want them. */
+	if (rng_one_in(rng, 16))
+		i = OPTIONS - 1 - rng_below(rng, OPTIONS_SYNQ);
+	return set_and_count(fd, i, rng);
+}
+
+/* Each of the table, before listen(2) and after it, on sockets of either family. */
+void options_tour(struct rng *rng)
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+	int on = 1;
+	size_t i;
+
+	for (i = 0; i < 2 * OPTIONS; i++) {
+		int fd = socket(families[i % 2], SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+		set_and_count(fd, i / 2, rng);
+		listen(fd, 1);
+		set_and_count(fd, i / 2, rng);
+		close(fd);
+	}
 }
 
 /*

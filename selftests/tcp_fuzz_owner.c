@@ -105,8 +105,11 @@ static void run(void)
 {
 	/* Queues are longer where they are seen to less often. */
 	unsigned int seldom = 1 << me % 3 * 2, round = 0;
+	struct rng rng = rng_of(me, ~0ULL);
 	uint64_t n = 0;
 
+	if (!me)
+		options_tour(&rng);
 	while (!is_time_for(fuzz.settle) && !is_time_for(fuzz.end)) {
 		int i;
 
