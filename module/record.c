@@ -137,8 +137,8 @@ int synq_record_add(struct synq_record *record)
 	int err;
 
 	lockdep_assert_held(&sn->records_lock);
-	err = rhashtable_insert_fast(&synq_records, &record->node,
-				     synq_record_params);
+	err = rhashtable_lookup_insert_fast(&synq_records, &record->node,
+					    synq_record_params);
 	if (err) {
 		synq_record_drop(record);
 		return err;

@@ -41,6 +41,11 @@ struct atomic {
 
 #define atomic_t	struct atomic
 
+static inline void atomic_set(atomic_t *v, int value)
+{
+	__atomic_store_n(&v->counter, value, __ATOMIC_RELAXED);
+}
+
 static inline int atomic_inc_return(atomic_t *v)
 {
 	return __atomic_add_fetch(&v->counter, 1, __ATOMIC_SEQ_CST);
