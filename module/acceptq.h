@@ -150,6 +150,5 @@ void synq_acceptq_leave(struct synq_acceptq *queue, struct synq_port *port,
 			bool any, u32 head, s64 placed, u64 now_ns);
 void synq_acceptq_forget(struct synq_acceptq *queue, struct synq_port *port,
 			 enum synq_counter counter);
-void synq_acceptq_forget_slots(struct synq_acceptq *queue, u32 slots);
 
 #endif /* _SYNQ_ACCEPTQ_H */

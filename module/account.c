@@ -406,23 +406,3 @@ void synq_acceptq_forget(struct synq_acceptq *queue, struct synq_port *port,
 		forget(queue, p);
 	}
 }
-
-/**
- * synq_acceptq_forget_slots() - slots have come to mean other classes
- * @queue: of the listener
- * @slots: as bits; their counters have begun anew
- *
- * What is queued of the classes of before is counted nowhere.
- *
- * Context: process
- */
-void synq_acceptq_forget_slots(struct synq_acceptq *queue, u32 slots)
-{
-	u8 p;
-
-	spin_lock_bh(&queue->lock);
-	for (p = 0; p < queue->n; p++)
-		if (slots & BIT(queue->member[p].slot))
-			forget(queue, p);
-	spin_unlock_bh(&queue->lock);
-}

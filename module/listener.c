@@ -487,7 +487,6 @@ static void forget_withheld(struct synq_record *record, void *unused)
 static void forget_slots(struct synq_record *record, void *slots)
 {
 	synq_admission_forget(&record->admission, *(u32 *)slots);
-	synq_acceptq_forget_slots(&record->acceptq, *(u32 *)slots);
 }
 
 /* Another snapshot is in force, or none: synq was switched off or on. */
