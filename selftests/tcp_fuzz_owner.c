@@ -252,8 +252,11 @@ static void wait_for_last(void)
 {
 	long long end = now_ms() + END_MS;
 
-	while (n_kept && any_connection() && now_ms() < end)
+	keep_converted();
+	while (n_kept && any_connection() && now_ms() < end) {
+		keep_converted();
 		pause_ms(50);
+	}
 }
 
 int fuzz_owners(void)
@@ -285,7 +288,6 @@ int fuzz_owners(void)
 				fault("owner: ended with status 0x%x", status);
 		}
 	}
-	keep_converted();
 	wait_for_last();
 	tally_report("owners");
 	return 0;
