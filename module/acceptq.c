@@ -213,6 +213,7 @@ static void begin(struct run *run, const struct synq_conf *conf,
 		struct synq_member *member = &queue->member[p];
 
 		member->slot = class->slot;
+		member->since = class->since;
 		member->weight = class->weight_effective;
 		member->step = synq_share_step(member->weight, heaviest);
 		member->observe = class->observe;
@@ -370,11 +371,11 @@ static void place(struct run *run, struct request_sock *req,
 	WRITE_ONCE(member->queued, member->queued + 1);
 	if (!member->sample) {
 		member->sample = member->queued;
-		member->since = run->now_ns;
+		member->sampled_ns = run->now_ns;
 	}
 	WRITE_ONCE(run->queue->lane[lane].queued,
 		   run->queue->lane[lane].queued + 1);
-	synq_count(run->port, class->slot, SYNQ_COUNT_PLACED);
+	synq_acceptq_count(run->port, member, SYNQ_COUNT_PLACED, 1);
 }
 
 /*

@@ -38,11 +38,12 @@ struct synq_lane {
  * @shared: of @queued, those that its minimum share has moved forward
  * @credit: of its minimum share (share.c)
  * @sample: requests up to the one whose wait is measured, 0: none
- * @since: when that one was placed, ns
+ * @sampled_ns: when that one was placed
  * @weight: of the class
  * @percent: its minimum share, 0: none
  * @lane: that its minimum share has moved a request to the last time
  * @slot: where to count
+ * @since: the slot must still be that of the class: &synq_class.since
  * @observe: its requests go to the end of the queue
  */
 struct synq_member {
@@ -53,7 +54,8 @@ struct synq_member {
 	u32 shared;
 	u32 credit;
 	u32 sample;
-	u64 since;
+	u64 sampled_ns;
+	u32 since;
 	u16 weight;
 	u8 percent;
 	u8 lane;
@@ -125,6 +127,16 @@ static inline bool synq_acceptq_is_used(const struct synq_acceptq *queue,
 					const struct sock *sk)
 {
 	return READ_ONCE(sk->sk_ack_backlog) || READ_ONCE(queue->used);
+}
+
+/* Not for another class that has the slot now, and placed nothing of it. */
+static inline void synq_acceptq_count(struct synq_port *port,
+				      const struct synq_member *member,
+				      enum synq_counter counter, unsigned int n)
+{
+	/* Pairs with WRITE_ONCE in synq_port_give(); no order needed. */
+	if (READ_ONCE(port->since[member->slot]) == member->since)
+		synq_count_add(port, member->slot, counter, n);
 }
 
 static inline void synq_acceptq_init(struct synq_acceptq *queue)

@@ -201,14 +201,15 @@ static u32 leave_lanes(struct synq_acceptq *queue, bool any, u32 head,
 }
 
 /* Counts how long one has waited: up to 1 ms, 4 ms, 16 ms ... */
-static void count_wait(struct synq_port *port, u8 slot, u64 ns)
+static void count_wait(struct synq_port *port, const struct synq_member *member,
+		       u64 ns)
 {
 	unsigned int counter = SYNQ_COUNT_WAITED;
 	u64 limit = NSEC_PER_MSEC;
 
 	for (; ns > limit && counter < SYNQ_COUNT_WAITED_LONGER; counter++)
 		limit *= 4;
-	synq_count(port, slot, counter);
+	synq_acceptq_count(port, member, counter, 1);
 }
 
 /* Is the request whose wait is measured among the oldest @accepted? */
@@ -222,7 +223,7 @@ static void leave_sample(struct synq_member *member, struct synq_port *port,
 		return;
 	}
 	member->sample = 0;
-	count_wait(port, member->slot, now_ns - member->since);
+	count_wait(port, member, now_ns - member->sampled_ns);
 }
 
 /* The oldest requests of a class have left, except the last @left. */
@@ -241,7 +242,7 @@ static void leave_member(struct synq_acceptq *queue, struct synq_port *port,
 	member->credit = synq_share_spend(member->credit, accepted - shared);
 	WRITE_ONCE(member->queued, left);
 	leave_sample(member, port, accepted, now_ns);
-	synq_count_add(port, member->slot, SYNQ_COUNT_ACCEPTED, accepted);
+	synq_acceptq_count(port, member, SYNQ_COUNT_ACCEPTED, accepted);
 }
 
 /* How many of a class are left at most, by what the head tells. */
@@ -401,8 +402,8 @@ void synq_acceptq_forget(struct synq_acceptq *queue, struct synq_port *port,
 
 	for (p = 0; p < queue->n; p++) {
 		if (queue->member[p].queued)
-			synq_count_add(port, queue->member[p].slot, counter,
-				       queue->member[p].queued);
+			synq_acceptq_count(port, &queue->member[p], counter,
+					   queue->member[p].queued);
 		forget(queue, p);
 	}
 }

@@ -258,18 +258,18 @@ static u32 reset_slots(struct synq_net *sn, const struct synq_conf *old,
 
 	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
 		const struct synq_class *was = old ? &old->class[slot] : NULL;
-		const struct synq_class *is = &conf->class[slot];
+		struct synq_class *is = &conf->class[slot];
+		bool same = was && !strcmp(was->name, is->name);
 
-		if (!was || was->bucket_rate != is->bucket_rate ||
-		    strcmp(was->name, is->name))
+		if (!same || was->bucket_rate != is->bucket_rate)
 			atomic64_set(&sn->tat[slot], 0);
-		if (was && !strcmp(was->name, is->name))
-			continue;
-		fresh |= BIT(slot);
+		is->since = same ? was->since : conf->generation;
+		if (!same)
+			fresh |= BIT(slot);
 		for (i = 0; i < conf->n_listeners; i++)
-			synq_port_clear(conf->listener[i].port, slot);
+			synq_port_give(conf->listener[i].port, slot, is->since);
 		if (conf->forwarded.port)
-			synq_port_clear(conf->forwarded.port, slot);
+			synq_port_give(conf->forwarded.port, slot, is->since);
 	}
 	return fresh;
 }

@@ -43,6 +43,7 @@ struct synq_aggregates;
  * @mark: value inside the mask, not shifted; 0: none
  * @mark_bits: the same, shifted into the mask
  * @matches: prefixes that name the class
+ * @since: generation from which on @slot is this class's
  * @slot: number of the class for life
  * @position: place in the order of service, 0 first
  * @priority: 0..15, of a configured class
@@ -82,6 +83,7 @@ struct synq_class {
 	u32 mark;
 	u32 mark_bits;
 	u32 matches;
+	u32 since;
 	u8 slot;
 	u8 position;
 	u8 priority;

@@ -38,8 +38,9 @@
  *    it is free, so that the owner is not about to change what is borrowed; else it
  *    tries again later.
  * 6. If somebody else has taken our functions into operations of his own, which no
- *    kernel does with a socket that listens, we are called through them: the module
- *    then stays loaded for good.
+ *    kernel does with a socket that listens, the module stays loaded for good: it looks
+ *    whenever it is called for operations that are not ours, and when it leaves a socket
+ *    that has others than it was given.
  * 7. The number of SYN-ACK retries (retries.c) is written under
  *    &synq_net.records_lock, and put back when the record is removed, before the
  *    pointer is.
@@ -122,12 +123,12 @@ static struct sock *refuse(const struct sock *sk, struct dst_entry *dst)
 	return NULL;
 }
 
-/* What was promoted just before must count: it may be on its way to the tasklet. */
+/* What was promoted just before must count: the tasklet is to run, or running. */
 static void catch_up(struct synq_record *record)
 {
 	bool more;
 
-	if (test_bit(TASKLET_STATE_SCHED, &record->order.state))
+	if (READ_ONCE(record->order.state))
 		synq_record_place(record, &more);
 }
 
@@ -327,13 +328,26 @@ out:
 	return err;
 }
 
+/* Somebody else's operations may go with their socket, which has to be listening. */
+static void look_once(struct sock *sk)
+{
+	local_bh_disable();
+	bh_lock_sock(sk);
+	if (!sock_owned_by_user(sk) && inet_sk_state_load(sk) == TCP_LISTEN)
+		look_for_foreign(sk);
+	bh_unlock_sock(sk);
+	local_bh_enable();
+}
+
 static void leave(struct synq_record *record)
 {
 	struct inet_connection_sock *icsk = inet_csk(record->sk);
 
 	synq_record_leave(record);
 	set_retries(record);
-	cmpxchg(&icsk->icsk_af_ops, &record->ops->copy, record->ops->original);
+	if (cmpxchg(&icsk->icsk_af_ops, &record->ops->copy,
+		    record->ops->original) != &record->ops->copy)
+		look_once(record->sk);
 	synq_record_remove(record);
 }
 

@@ -13,16 +13,17 @@
  * A socket's pointer to its operations can be where we cannot find it.  A CPU that
  * runs the original syn_recv_sock() while the listener's pointer is replaced clones a
  * child that has ours, and nothing of ours sees that child.  So the memory of a copy
- * stays for good,
- * a hundred bytes for each of the few originals, and when the module goes its two
- * functions become the original's: it is then an ordinary constant of the kernel's,
- * wherever it is pointed to from.  That is what makes unloading safe; nothing needs to
- * be known about the sockets.
+ * stays for good, a hundred bytes for each of the few originals, and when the module
+ * goes its two functions become the original's: it is then an ordinary constant of the
+ * kernel's, wherever it is pointed to from.  That is what makes unloading safe; nothing
+ * needs to be known about the sockets.
  *
  * The two functions are called under rcu_read_lock(), or by a task that was
  * preempted before it got there (a socket's backlog): after synchronize_rcu() and
  * synchronize_rcu_tasks() no CPU is in them, nor on its way.
  *
+ * A child that keeps a copy of a module that has gone, and listens in its turn, is left
+ * alone by the next one: to that they are somebody's own.
  */
 #include <linux/err.h>
 #include <linux/kmemleak.h>
@@ -32,6 +33,10 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include "ops.h"
+
+#if defined(CONFIG_PREEMPTION) && !defined(CONFIG_TASKS_RCU)
+#error "synq cannot be unloaded safely: CONFIG_PREEMPTION without CONFIG_TASKS_RCU"
+#endif
 
 /* More than there are originals. */
 #define COPIES_MAX	64

@@ -173,6 +173,7 @@ void synq_record_remove(struct synq_record *record)
 
 	lockdep_assert_held(&sn->records_lock);
 	synq_acceptq_close(&record->acceptq, record->counters);
+	synq_withheld_clear(&record->withheld, record->counters);
 	list_del(&record->list);
 	atomic_dec(&sn->sockets);
 	atomic_dec(&record->counters->sockets);

@@ -86,18 +86,23 @@ u64 synq_port_sum(const struct synq_port *port, u8 slot,
 }
 
 /**
- * synq_port_clear() - a slot changes hands: its counters begin at zero
+ * synq_port_give() - a slot has a class; if it is another one, counters begin at zero
  * @port: the listener
  * @slot: of the class
+ * @since: generation from which on it has the slot, not 0
  *
  * Packets that still see the old snapshot may add a few to the new class.
  *
  * Context: process
  */
-void synq_port_clear(struct synq_port *port, u8 slot)
+void synq_port_give(struct synq_port *port, u8 slot, u32 since)
 {
 	int cpu;
 
+	if (port->since[slot] == since)
+		return;
+	/* Pairs with READ_ONCE in synq_acceptq_count(); no order needed. */
+	WRITE_ONCE(port->since[slot], since);
 	for_each_possible_cpu(cpu)
 		memset(per_cpu_ptr(port->counters, cpu)->n[slot], 0,
 		       sizeof(port->counters->n[slot]));

@@ -24,6 +24,7 @@ struct synq_port {
 	refcount_t refs;
 	u16 port;
 	atomic_t sockets;
+	u32 since[SYNQ_SLOTS];
 	struct synq_counters __percpu *counters;
 };
 
@@ -33,7 +34,7 @@ void synq_port_put(struct synq_port *port);
 
 u64 synq_port_sum(const struct synq_port *port, u8 slot,
 		  enum synq_counter counter);
-void synq_port_clear(struct synq_port *port, u8 slot);
+void synq_port_give(struct synq_port *port, u8 slot, u32 since);
 
 /**
  * synq_count_add() - count @n events of one class at one listener

@@ -13,7 +13,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
-plan 14
+plan 15
 
 FULL=400 ROUNDS=8
 
@@ -94,6 +94,15 @@ must_come 10 has "$TMP/server" ^accept 20
 stop "$held"
 must_come 10 sockets_are 0
 check "closed while it accepts: the account closes" account_closes
+
+# Other classes have the slots of those that are gone, and nothing of their accounts.
+fill synq
+three_classes | sed 's/gold/ivory/; s/silver/pewter/; s/bulk/gravel/' | apply
+is "other classes: what is queued is theirs, and nothing else" \
+	"$(CLASSES="ivory pewter gravel" totals placed accepted queued closed replaced)" \
+	"$FULL 0 $FULL 0 0"
+stop "$held"
+must_come 20 has "$TMP/c" ^done
 
 # Close and unloading at once.
 fill synq

@@ -31,7 +31,7 @@ totals() {
 	stats=$(told stats -j)
 	for name; do
 		sums[n]=0
-		for class in gold silver bulk; do
+		for class in ${CLASSES:-gold silver bulk}; do
 			counter_in "$stats" $class "$name"
 			sums[n]=$((sums[n] + found))
 		done
