@@ -43,6 +43,15 @@ account_closes() {
 	[ "$1" -gt 0 ] && [ "$1" = $(($2 + $3 + $4 + $5)) ]
 }
 
+# many_classes GOLD SILVER BULK: as many as fit, so that others have to take their slots
+many_classes() {
+	local priority
+	three_classes | sed "s/gold/$1/; s/silver/$2/; s/bulk/$3/"
+	for priority in 1 2 4 5 {7..15}; do
+		echo "class add $1$priority priority $priority"
+	done
+}
+
 queue_over() {
 	[ "$(queued)" -gt "$1" ]
 }
@@ -96,8 +105,9 @@ must_come 10 sockets_are 0
 check "closed while it accepts: the account closes" account_closes
 
 # Other classes have the slots of those that are gone, and nothing of their accounts.
+many_classes gold silver bulk | apply
 fill synq
-three_classes | sed 's/gold/ivory/; s/silver/pewter/; s/bulk/gravel/' | apply
+many_classes ivory pewter gravel | apply
 is "other classes: what is queued is theirs, and nothing else" \
 	"$(CLASSES="ivory pewter gravel" totals placed accepted queued closed replaced)" \
 	"$FULL 0 $FULL 0 0"

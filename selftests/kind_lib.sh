@@ -31,6 +31,7 @@ totals() {
 	stats=$(told stats -j)
 	for name; do
 		sums[n]=0
+		# shellcheck disable=SC2086 # words
 		for class in ${CLASSES:-gold silver bulk}; do
 			counter_in "$stats" $class "$name"
 			sums[n]=$((sums[n] + found))
