@@ -55,6 +55,15 @@ static bool is_owners(const struct inet_diag_msg *m)
 	return false;
 }
 
+/*
+ * Nobody has accepted it yet.  The kernel warns when such a one is being destroyed in the
+ * moment in which its listener closes (inet_csk_listen_stop(), with or without synq).
+ */
+static bool is_queued(const struct inet_diag_msg *m)
+{
+	return m->idiag_state == TCP_ESTABLISHED && !m->idiag_inode;
+}
+
 /* Reads a dump to its end; one of the sockets is chosen.  Returns how many there were. */
 static unsigned int choose(struct inet_diag_msg *chosen, struct rng *rng)
 {
@@ -71,7 +80,7 @@ static unsigned int choose(struct inet_diag_msg *chosen, struct rng *rng)
 			if (head->nlmsg_type == NLMSG_DONE ||
 			    head->nlmsg_type == NLMSG_ERROR)
 				return number;
-			if (!is_owners(m))
+			if (!is_owners(m) || is_queued(m))
 				continue;
 			if (rng_one_in(rng, ++number))
 				*chosen = *m;
