@@ -10,29 +10,20 @@
  * flow label and priority of the listener.  A reset has the TOS of the SYN, as
  * that from a closed port.
  *
+ * The stack has found the SYN to be welcome: its TTL, IPsec policy and signature are
+ * checked before its listener is asked (listener.c).  The packet's device and conntrack
+ * entry are not known any more then; the answer belongs to the SYN's entry, which is
+ * confirmed, as the stack's own does.
+ *
  * DOC: what is not answered
  *
- * What the stack would drop without a word, before it looks at the SYN itself: it
- * was not sent to one host, its TTL is lower than the listener wants (GTSM), or
- * IPsec policy wants it to have been protected.  The stack checks that after
- * LOCAL_IN, so nobody has yet.
- *
- * Nor what is signed (TCP-MD5, TCP-AO), or comes to a listener that has a key for
- * anybody.  Who has a key wants his answer signed, which only the stack can do; one
- * that is not he throws away, or is taken in by.  And the stack drops without a word
- * each SYN whose signature is missing, wrong or not asked for.  Looking up for whom the
- * keys are would tell a few more SYNs apart, but no kernel exports that for TCP-AO.
+ * What is signed (TCP-MD5, TCP-AO), or comes to a listener that has a key for anybody.
+ * Who has a key wants his answer signed, which only the stack can do.  Looking up for
+ * whom the keys are would tell a few more SYNs apart, but no kernel exports that for
+ * TCP-AO.
  *
  * The way back is looked up with the policy of IPsec for what leaves: where that
  * wants protection the answer is protected as the stack's own, or not sent.
- *
- * DOC: conntrack
- *
- * The SYN's entry is not confirmed yet, and never will be.  The answer gets it
- * all the same, as a TCP reset from a REJECT rule does: it is "related", its
- * addresses are translated back, and it is confirmed neither.  An entry that is
- * confirmed is of a connection before, or of one within the host: conntrack
- * shall see the answer.  Where the SYN has none, the answer shall have none.
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
@@ -44,10 +35,8 @@
 #include <net/ip6_checksum.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
-#include <net/netfilter/nf_conntrack.h>
 #include <net/route.h>
 #include <net/tcp.h>
-#include <net/xfrm.h>
 #include "answer.h"
 #include "compat.h"
 #include "tcpopt.h"
@@ -82,9 +71,9 @@ static struct dst_entry *route6(struct synq_answer *answer)
 	fl6->flowi6_oif = inet_request_bound_dev_if(sk, answer->syn);
 	/* So that link-local addresses have a meaning. */
 	if ((!READ_ONCE(sk->sk_bound_dev_if) ||
-	     ipv6_l3mdev_skb(IP6CB(answer->syn)->flags)) &&
+	     ipv6_l3mdev_skb(TCP_SKB_CB(answer->syn)->header.h6.flags)) &&
 	    ipv6_addr_type(&ip6h->saddr) & IPV6_ADDR_LINKLOCAL)
-		fl6->flowi6_oif = inet6_iif(answer->syn);
+		fl6->flowi6_oif = tcp_v6_iif(answer->syn);
 	fl6->flowi6_mark = answer->mark;
 	fl6->fl6_dport = th->source;
 	fl6->fl6_sport = th->dest;
@@ -96,21 +85,6 @@ static struct dst_entry *route6(struct synq_answer *answer)
 static u8 tos_of(const struct sk_buff *syn, bool is_v6)
 {
 	return synq_answer_dsfield(syn, is_v6) & ~INET_ECN_MASK;
-}
-
-/*
- * See "what is not answered".  Pulls nothing into the linear part, and so moves
- * nothing: the TCP header is there.
- */
-static bool is_unwelcome(const struct sock *sk, struct sk_buff *syn, bool is_v6)
-{
-	if (is_v6)
-		return ipv6_hdr(syn)->hop_limit <
-		       READ_ONCE(inet6_sk(sk)->min_hopcount) ||
-		       !xfrm6_policy_check((struct sock *)sk, XFRM_POLICY_IN,
-					   syn);
-	return ip_hdr(syn)->ttl < READ_ONCE(inet_sk(sk)->min_ttl) ||
-	       !xfrm4_policy_check((struct sock *)sk, XFRM_POLICY_IN, syn);
 }
 
 static bool has_keys(const struct sock *sk)
@@ -141,22 +115,14 @@ static bool wants_signature(const struct sock *sk, const struct sk_buff *syn)
 	return has_keys(sk) || is_signed(syn);
 }
 
-/* Was it sent to one host? The stack answers no other SYN. */
-static bool is_unicast(const struct sk_buff *syn, bool is_v6)
-{
-	if (is_v6)
-		return ipv6_unicast_destination(syn);
-	return !(skb_rtable(syn)->rt_flags & (RTCF_BROADCAST | RTCF_MULTICAST));
-}
-
 /**
  * synq_answer_route() - find the way back to who sent a SYN
  * @answer: filled in
  * @sk: listener
- * @syn: with its transport header set, all of its TCP header in the linear part
+ * @syn: as conn_request() gets it
  * @is_v6: what it is
  *
- * Context: in LOCAL_IN, rcu_read_lock()
+ * Context: BH off, rcu_read_lock()
  * Return: false if there is no way, or it is not to be answered; else the caller
  * calls synq_answer_send()
  */
@@ -173,8 +139,7 @@ bool synq_answer_route(struct synq_answer *answer, const struct sock *sk,
 	if (READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_reflect_tos))
 		answer->tos = tos_of(syn, is_v6) | (answer->tos & INET_ECN_MASK);
 	/* The listener's own extension headers could contain another way. */
-	if (!is_unicast(syn, is_v6) || wants_signature(sk, syn) ||
-	    is_unwelcome(sk, syn, is_v6) ||
+	if (wants_signature(sk, syn) ||
 	    (is_v6 && rcu_access_pointer(inet6_sk(sk)->opt)))
 		return false;
 	answer->dst = is_v6 ? route6(answer) : route4(answer);
@@ -223,18 +188,6 @@ static void send6(struct synq_answer *answer, struct sk_buff *skb)
 		 READ_ONCE(sk->sk_priority));
 }
 
-/* See "conntrack" above. */
-static void give_conntrack(struct sk_buff *skb, const struct sk_buff *syn)
-{
-	enum ip_conntrack_info ctinfo;
-	const struct nf_conn *ct = nf_ct_get(syn, &ctinfo);
-
-	if (!ct)
-		nf_ct_set(skb, NULL, IP_CT_UNTRACKED);
-	else if (!nf_ct_is_confirmed(ct))
-		nf_ct_attach(skb, syn);
-}
-
 /**
  * synq_answer_send() - send an answer
  * @answer: with a route, whose reference is given back
@@ -261,7 +214,6 @@ bool synq_answer_send(struct synq_answer *answer, struct synq_answer_tcp *tcp)
 	memcpy(skb_push(skb, len), tcp, len);
 	skb_reset_transport_header(skb);
 	skb->ip_summed = CHECKSUM_PARTIAL;
-	give_conntrack(skb, answer->syn);
 	TCP_INC_STATS(sock_net(answer->sk), TCP_MIB_OUTSEGS);
 	if (answer->is_v6)
 		send6(answer, skb);
@@ -270,22 +222,13 @@ bool synq_answer_send(struct synq_answer *answer, struct synq_answer_tcp *tcp)
 	return true;
 }
 
-/* Sequence numbers that a SYN takes: itself, its data, and its FIN. */
-static u32 length_of(const struct sk_buff *syn)
-{
-	const struct tcphdr *th = tcp_hdr(syn);
-
-	return 1 + th->fin + syn->len - skb_transport_offset(syn) -
-	       4 * th->doff;
-}
-
 /**
  * synq_answer_reset() - answer a SYN by a TCP reset
  * @sk: listener
- * @syn: with its transport header set, all of its TCP header in the linear part
+ * @syn: as conn_request() gets it
  * @is_v6: what it is
  *
- * Context: softirq, rcu_read_lock()
+ * Context: BH off, rcu_read_lock()
  * Return: false if it could not be sent, or should not be (see above)
  */
 bool synq_answer_reset(const struct sock *sk, struct sk_buff *syn, bool is_v6)
@@ -298,7 +241,7 @@ bool synq_answer_reset(const struct sock *sk, struct sk_buff *syn, bool is_v6)
 	answer.tos = tos_of(syn, is_v6);
 	tcp.th.rst = 1;
 	tcp.th.ack = 1;
-	tcp.th.ack_seq = htonl(ntohl(tcp_hdr(syn)->seq) + length_of(syn));
+	tcp.th.ack_seq = htonl(TCP_SKB_CB(syn)->end_seq);
 	if (!synq_answer_send(&answer, &tcp))
 		return false;
 	TCP_INC_STATS(sock_net(sk), TCP_MIB_OUTRSTS);

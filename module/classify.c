@@ -19,12 +19,8 @@
  * programs of BPF, which rewrite nothing, where the client sent it.  A request has it
  * as its local address and port, from its SYN or from the final ACK of a cookie.
  *
- * The packet has it in LOCAL_IN.  In PREROUTING it is that only unless it will be
- * rewritten; but one for which no socket listens where it was sent is not judged
- * there.  There is one exception, then: a SYN for a socket that listens, which a rule
- * rewrites all the same.  It is judged as one for that socket (arrival.c) and of
- * the class that it has there.  Where classes have marks, it keeps this class in
- * the queue that it comes to; else it has that of its new destination there.
+ * A SYN that comes to its listener has it, too.  In PREROUTING it has the one that it was
+ * sent to, by which a class may be found there for a moment (peek.c).
  *
  * Any context, under rcu_read_lock().
  */
@@ -227,4 +223,52 @@ const struct synq_class *synq_classify_request(const struct synq_conf *conf,
 			.class = class_of_request(conf, listener, req),
 		};
 	return last->class;
+}
+
+static u32 marked(const struct synq_conf *conf, u32 mark,
+		  const struct synq_class *class)
+{
+	return (mark & ~conf->mark_mask) | class->mark_bits;
+}
+
+/**
+ * synq_classify_mark() - give a packet the mark of a class
+ * @conf: snapshot
+ * @skb: the packet
+ * @class: of its sender
+ *
+ * Context: any
+ */
+void synq_classify_mark(const struct synq_conf *conf, struct sk_buff *skb,
+			const struct synq_class *class)
+{
+	if (conf->mark_mask)
+		skb->mark = marked(conf, skb->mark, class);
+}
+
+/**
+ * synq_classify_mark_request() - give a request the mark of a class
+ * @conf: snapshot
+ * @listener: socket that it came to
+ * @req: made from a SYN cookie by this CPU, and not to be found yet: what its SYN had
+ *	is not known any more
+ * @class: of it
+ *
+ * As its SYN would have: not where the kernel keeps no marks, or the listener has one.
+ *
+ * Context: any
+ * Return: true if it has another mark now
+ */
+bool synq_classify_mark_request(const struct synq_conf *conf,
+				const struct sock *listener,
+				struct request_sock *req,
+				const struct synq_class *class)
+{
+	u32 mark = marked(conf, inet_rsk(req)->ir_mark, class);
+
+	if (mark == inet_rsk(req)->ir_mark || READ_ONCE(listener->sk_mark) ||
+	    !READ_ONCE(sock_net(listener)->ipv4.sysctl_tcp_fwmark_accept))
+		return false;
+	inet_rsk(req)->ir_mark = mark;
+	return true;
 }

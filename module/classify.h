@@ -5,10 +5,11 @@
 #ifndef _SYNQ_CLASSIFY_H
 #define _SYNQ_CLASSIFY_H
 
-#include <linux/netdevice.h>
+#include <net/flow.h>
 #include "conf.h"
 
 struct request_sock;
+struct sk_buff;
 struct sock;
 
 /**
@@ -48,10 +49,17 @@ const struct synq_class *synq_classify_request(const struct synq_conf *conf,
 					       const struct sock *listener,
 					       const struct request_sock *req);
 bool synq_classify_is_local(struct net *net, bool is_v6, const void *addr);
+void synq_classify_mark(const struct synq_conf *conf, struct sk_buff *skb,
+			const struct synq_class *class);
+bool synq_classify_mark_request(const struct synq_conf *conf,
+				const struct sock *listener,
+				struct request_sock *req,
+				const struct synq_class *class);
 
 /**
  * synq_classify_is_own() - does a packet come from the host itself?
- * @dev: that it came in by
+ * @net: network namespace
+ * @ifindex: of the interface that it came in by
  * @is_v6: @saddr has 16 bytes
  * @saddr: its source
  *
@@ -62,11 +70,11 @@ bool synq_classify_is_local(struct net *net, bool is_v6, const void *addr);
  * Context: rcu_read_lock()
  * Return: true if so
  */
-static inline bool synq_classify_is_own(const struct net_device *dev, bool is_v6,
+static inline bool synq_classify_is_own(struct net *net, int ifindex, bool is_v6,
 					const void *saddr)
 {
-	return unlikely(dev->flags & IFF_LOOPBACK) &&
-	       synq_classify_is_local(dev_net(dev), is_v6, saddr);
+	return unlikely(ifindex == LOOPBACK_IFINDEX) &&
+	       synq_classify_is_local(net, is_v6, saddr);
 }
 
 /**

@@ -173,50 +173,17 @@ static inline void synq_agree_to_accecn(struct tcphdr *th, u8 bits)
 }
 
 /*
- * A SYN may come with the sequence number of its SYN-ACK (fullstate.c), in its
- * control block.  Kernels that have it in a variable of the CPU instead are not
- * among ours; there, and without a number that is as good as the kernel's, nothing
- * is done.
+ * A SYN that follows TIME_WAIT has the sequence number of its SYN-ACK in its control
+ * block.  Kernels that have it in a variable of the CPU are not among ours.
  */
-#if defined(SYNQ_HAVE_TW_ISN) && defined(SYNQ_HAVE_SEQ_AND_TS_OFF)
-#define SYNQ_HAS_ISN	true
-
 static inline bool synq_has_isn(const struct sk_buff *syn)
 {
+#ifdef SYNQ_HAVE_TW_ISN
 	return TCP_SKB_CB(syn)->tcp_tw_isn;
-}
-
-/* As tcp_v4_init_seq_and_ts_off() and its twin. */
-static inline void synq_choose_isn(const struct net *net, struct sk_buff *syn,
-				   bool is_v6)
-{
-	const struct tcphdr *th = tcp_hdr(syn);
-	u32 isn;
-
-	if (is_v6)
-		isn = secure_tcpv6_seq_and_ts_off(net,
-						  ipv6_hdr(syn)->daddr.s6_addr32,
-						  ipv6_hdr(syn)->saddr.s6_addr32,
-						  th->dest, th->source).seq;
-	else
-		isn = secure_tcp_seq_and_ts_off(net, ip_hdr(syn)->daddr,
-						ip_hdr(syn)->saddr, th->dest,
-						th->source).seq;
-	TCP_SKB_CB(syn)->tcp_tw_isn = isn ?: 1;
-}
 #else
-#define SYNQ_HAS_ISN	false
-
-static inline bool synq_has_isn(const struct sk_buff *syn)
-{
-	return false;
-}
-
-static inline void synq_choose_isn(const struct net *net, struct sk_buff *syn,
-				   bool is_v6)
-{
-}
+	return __this_cpu_read(tcp_tw_isn);
 #endif
+}
 
 /*
  * struct genl_split_ops came in 6.2.  Where it is missing, the generated table

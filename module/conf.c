@@ -250,7 +250,7 @@ struct synq_class *synq_conf_class_by_name(struct synq_conf *conf,
  * Returns these slots, as bits.
  */
 static u32 reset_slots(struct synq_net *sn, const struct synq_conf *old,
-		       const struct synq_conf *conf)
+		       struct synq_conf *conf)
 {
 	unsigned int i;
 	u32 fresh = 0;

@@ -145,7 +145,6 @@ struct synq_listener {
  * @n_sharing: their number; at least 1
  * @min_shares: some class has a minimum share
  * @observe: count what would be done, and do nothing ("enforce off")
- * @answers: the excess of some class is answered
  * @n_listeners: number of @listener
  * @listener: by ascending port number
  * @n_services: number of @service
@@ -171,7 +170,6 @@ struct synq_conf {
 	u8 n_sharing;
 	bool min_shares;
 	bool observe;
-	bool answers;
 	u8 n_services;
 	unsigned int n_listeners;
 	struct synq_listener listener[SYNQ_LISTENERS_MAX];
@@ -284,28 +282,6 @@ static inline bool synq_conf_shares(const struct synq_conf *conf,
 	return class->slot >= SYNQ_SLOT_FIRST ||
 	       (class->slot == SYNQ_SLOT_DEFAULT &&
 		(class->matches || conf->default_slot == class->slot));
-}
-
-/**
- * synq_conf_answers() - is the excess of a class answered?
- * @class: of a snapshot
- *
- * Then its SYNs are judged after the host's firewall (arrival.c).
- *
- * Context: any; the caller keeps the snapshot
- * Return: true if so
- */
-static inline bool synq_conf_answers(const struct synq_class *class)
-{
-	switch ((enum synq_excess)class->excess) {
-	case SYNQ_EXCESS_DROP:
-	case SYNQ_EXCESS_PASS:
-		break;
-	case SYNQ_EXCESS_RESET:
-	case SYNQ_EXCESS_COOKIE:
-		return true;
-	}
-	return false;
 }
 
 /**

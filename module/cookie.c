@@ -26,13 +26,9 @@
  *
  * DOC: what is not answered
  *
- * The caller drops these, and counts them, as it does what answer.c leaves without
- * an answer, and SYNs for a connection in TIME_WAIT, which would not know the cookie
- * again:
- *
- * - while tcp_syncookies is 0 or the accept queue is full: the cookie would be
- *   of no use;
- * - MP_JOIN: the connection exists already, a cookie would make another.
+ * The caller treats these as it has to, as it does what answer.c leaves without an
+ * answer: while tcp_syncookies is 0 or the accept queue is full the cookie would be of no
+ * use.
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
  */
@@ -47,7 +43,6 @@
 #include "answer.h"
 #include "compat.h"
 #include "cookie.h"
-#include "gate.h"
 
 /* The encoding of net/ipv4/syncookies.c, which has no header. */
 #define TS_BITS		6
@@ -245,8 +240,8 @@ static void fill_in(struct synq_answer_tcp *tcp, const struct synq_answer *answe
 /**
  * synq_cookie_send() - answer a SYN by a SYN cookie
  * @sk: listener
- * @syn: its transport header set, all of its TCP header in the linear part, its
- *	checksum right
+ * @syn: as conn_request() gets it; not of an MPTCP subflow, whose cookie would make
+ *	another connection, nor one that follows TIME_WAIT
  * @is_v6: what it is
  *
  * Context: softirq, rcu_read_lock()
@@ -259,7 +254,7 @@ bool synq_cookie_send(const struct sock *sk, struct sk_buff *syn, bool is_v6)
 	struct synq_answer answer;
 
 	if (!READ_ONCE(net->ipv4.sysctl_tcp_syncookies) ||
-	    sk_acceptq_is_full(sk) || synq_gate_is_mp_join(syn) ||
+	    sk_acceptq_is_full(sk) ||
 	    !synq_answer_route(&answer, sk, syn, is_v6))
 		return false;
 	fill_in(&tcp, &answer);

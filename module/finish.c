@@ -241,31 +241,30 @@ static u32 policies(const struct synq_conf *conf)
 }
 
 /*
- * A cookie that the kernel will not look at is of no use; and its own it sends
- * without asking, where fullstate.c cannot help it.
+ * A cookie that the kernel will not look at is of no use; and its own it sends without
+ * asking.
  */
 static void check_cookies(struct synq_conf *conf, const struct net *net,
 			  struct netlink_ext_ack *extack)
 {
 	u8 syncookies = READ_ONCE(net->ipv4.sysctl_tcp_syncookies);
 	u32 given = policies(conf);
-	bool excess = false;
+	bool excess = false, answers = false;
 	u8 slot;
 
-	conf->answers = false;
 	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
-		conf->answers |= synq_conf_answers(&conf->class[slot]);
 		excess |= conf->class[slot].excess == SYNQ_EXCESS_COOKIE;
+		answers |= conf->class[slot].excess == SYNQ_EXCESS_RESET;
 	}
-	if (conf->answers && conf->n_forwards)
+	answers |= excess;
+	if (answers && conf->n_forwards)
 		NL_SET_ERR_MSG(extack, "forwarded SYNs are not answered: reset and cookie drop");
 	else if (excess && !syncookies)
 		NL_SET_ERR_MSG(extack, "excess cookie drops while net.ipv4.tcp_syncookies is 0");
 	else if (given & BIT(SYNQ_COOKIES_ALWAYS) && !syncookies)
 		NL_SET_ERR_MSG(extack, "no cookies are sent while net.ipv4.tcp_syncookies is 0");
-	else if (!SYNQ_HAS_ISN && given & BIT(SYNQ_COOKIES_NEVER) &&
-		 syncookies == 2)
-		NL_SET_ERR_MSG(extack, "cookies never cannot hold: net.ipv4.tcp_syncookies is 2");
+	else if (conf->n_listeners && syncookies == 2)
+		NL_SET_ERR_MSG(extack, "everybody gets a cookie: net.ipv4.tcp_syncookies is 2");
 }
 
 /**

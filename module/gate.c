@@ -13,7 +13,6 @@
  * Called from the borrowed syn_recv_sock() of a listener (listener.c), in
  * softirq, under rcu_read_lock(), for one request possibly on two CPUs at once.
  */
-#include <linux/bits.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 #include "admission.h"
@@ -22,23 +21,13 @@
 #include "segment.h"
 #include "tcpopt.h"
 
-/**
- * synq_gate_is_mp_join() - does a segment join a subflow to an MPTCP connection?
- * @skb: SYN, or the ACK that completes a handshake; its TCP header linear
- *
- * Its connection is already served: it never uses the accept queue.
- *
- * Context: any
- * Return: true if so
- */
-bool synq_gate_is_mp_join(const struct sk_buff *skb)
+/* Its connection is already served: it never uses the accept queue. */
+static bool is_mp_join(const struct sk_buff *skb)
 {
 	const struct tcphdr *th = tcp_hdr(skb);
-	const u8 *option = synq_tcpopt_find((const u8 *)(th + 1),
-					    (const u8 *)th + 4 * th->doff,
-					    BIT(TCPOPT_MPTCP));
 
-	return option && option[1] > 2 && option[2] >> 4 == 1;
+	return synq_tcpopt_is_mp_join((const u8 *)(th + 1),
+				      (const u8 *)th + 4 * th->doff);
 }
 
 static void withhold(struct synq_record *record, const struct synq_class *class,
@@ -132,7 +121,7 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 			note_full(record, class, sk, skb, req, final);
 		return true;
 	}
-	if (synq_gate_is_mp_join(skb))
+	if (is_mp_join(skb))
 		return true;
 	if (synq_conf_observes(conf, listener, class)) {
 		/* Who finds it full is turned away by the kernel, and counted when let in. */

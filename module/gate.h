@@ -17,6 +17,5 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
 	       struct request_sock *req, enum synq_final final);
 bool synq_gate_knows(const struct synq_record *record,
 		     const struct sk_buff *skb, enum synq_final final);
-bool synq_gate_is_mp_join(const struct sk_buff *skb);
 
 #endif /* _SYNQ_GATE_H */

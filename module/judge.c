@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Judges a SYN whose listener and class are known: asks the policer, admission.c
- * and synqueue.c, answers it where it is to be answered, counts it, tells refusal.c,
- * and gives it its class's mark.
+ * Judges SYNs: asks the policer, admission.c and synqueue.c, answers a SYN where it is to
+ * be answered, counts it, and remembers that it was refused.
+ *
+ * A SYN is judged where the kernel gives it to a managed listener (conn_request(),
+ * listener.c): after routing, NAT, conntrack and the host's firewall, once, by the socket
+ * that the stack has chosen.  It gets the mark of its class there, which its request
+ * keeps: so it is judged, put into order and told to the application as the same class.
+ * What the kernel would drop unseen is not judged.
+ *
+ * SYNs for other hosts are judged in FORWARD, by rates only: no queue is known here,
+ * and nobody to answer for.  No socket tells one that is sent again from a first one:
+ * each is charged.
  *
  * DOC: full state, or a cookie
  *
@@ -14,116 +23,84 @@
  * auto		by a cookie while the class has had its share of the SYN queue.
  * never	by no cookie.
  *
- * Where the kernel looks at no cookies (tcp_syncookies=0) they all are as never; where
- * it sends nothing else (2), fullstate.c has it keep full state all the same.  A
- * SYN that may not be answered by a cookie is treated as excess is while the queue
+ * With tcp_syncookies=0 the kernel looks at no cookies, and all policies are as never.
+ * With 2 whoever is let in gets a cookie of the kernel's own: who sets that asks for
+ * it.
+ *
+ * A SYN that may not be answered by a cookie is treated as excess is while the queue
  * holds no more for its class: so no other class loses its full state to it.  One
- * that cannot be, of an MPTCP subflow, for a listener with keys, or where left.c has
- * no place, likewise.
+ * that cannot be, of an MPTCP subflow or for a listener with keys, likewise.  Instead of a
+ * cookie a SYN for a connection in TIME_WAIT has full state, whatever the queue holds: the
+ * kernel has chosen the sequence number of its SYN-ACK, and does not ask its queue
+ * either.  (6.1 forgets that number on the way, and sends cookies, which work.)
  *
- * DOC: verdicts
- *
- * What is done and why are two things.  The verdict is what is done, and each SYN
- * is counted under one.  Whether it exceeds the rate of its class or that of its
- * source makes no difference to that, and is counted besides.
- *
- * Knows nothing of where packets come from: arrival.c finds the SYN and its
- * listener, and carries out what is said here.
- *
- * Softirq, or process context with BH off, under rcu_read_lock(); no lock.
+ * Softirq, or process context (with BH off but for FORWARD), under rcu_read_lock(); no lock.
  */
-#include <linux/build_bug.h>
-#include <linux/cache.h>
-#include <linux/jiffies.h>
+#include <linux/if_ether.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/ktime.h>
-#include <linux/netfilter.h>
-#include <linux/netfilter_ipv4.h>
-#include <linux/netfilter_ipv6.h>
 #include <linux/tcp.h>
+#include <net/ip6_route.h>
+#include <net/route.h>
+#include <net/tcp.h>
 #include "admission.h"
 #include "answer.h"
+#include "compat.h"
 #include "cookie.h"
-#include "fullstate.h"
 #include "judge.h"
-#include "left.h"
 #include "policer.h"
 #include "record.h"
+#include "refusal.h"
+#include "standing.h"
+#include "tcpopt.h"
+#include "verdict.h"
 
-/* Of the SYNs left in all network namespaces: the hashes of each have another key. */
-static struct synq_left notes ____cacheline_aligned;
+/**
+ * struct syn - a SYN that is judged
+ * @sn: network namespace
+ * @conf: snapshot
+ * @listener: configured, as it is for @sk
+ * @class: of the client
+ * @skb: the packet
+ * @sk: listener; NULL: it is for another host
+ * @record: of @sk
+ * @client: who sent it
+ * @history: whether it was refused before
+ */
+struct syn {
+	struct synq_net *sn;
+	const struct synq_conf *conf;
+	const struct synq_listener *listener;
+	const struct synq_class *class;
+	struct sk_buff *skb;
+	struct sock *sk;
+	struct synq_record *record;
+	const struct synq_client *client;
+	struct synq_refusal_syn history;
+};
 
-static_assert(SYNQ_LEFT_MS < MSEC_PER_SEC);	/* see synq_judge_left_any() */
-
-static u32 now_ms(void)
-{
-	return jiffies_to_msecs(jiffies);
-}
-
-static void count(const struct synq_arrival *syn, enum synq_counter counter)
+static void count(const struct syn *syn, enum synq_counter counter)
 {
 	synq_count(syn->listener->port, syn->class->slot, counter);
 }
 
-static enum synq_cookies policy(const struct synq_arrival *syn)
+static u8 sysctl_cookies(const struct sock *sk)
 {
-	return synq_fullstate_policy(syn->sk, syn->listener, syn->class);
+	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_syncookies);
 }
 
-/*
- * One clock for all that is done with a SYN; it may have been read before its record
- * was made.
- */
-static u64 clock_of(struct synq_arrival *syn)
+static enum synq_cookies policy(const struct syn *syn)
 {
-	if (!syn->history.now_ns)
-		syn->history.now_ns = ktime_get_ns();
-	return syn->history.now_ns;
-}
-
-static void find_record(struct synq_arrival *syn)
-{
-	if (syn->record)
-		return;
-	syn->record = synq_record_find(syn->sk);
-	if (!syn->record)
-		return;
-	synq_record_listener(syn->record, syn->listener, &syn->own);
-	syn->listener = &syn->own;
-}
-
-/* Once in a hook: a SYN that cannot be left is judged by what was found. */
-static void weigh(struct synq_arrival *syn)
-{
-	if (syn->weighed)
-		return;
-	syn->weighed = true;
-	syn->policy = policy(syn);
-	switch (syn->policy) {
-	case SYNQ_COOKIES_INHERIT:
-	case SYNQ_COOKIES_AUTO:
-		syn->cookie = syn->record &&
-			      synq_synqueue_is_flooded(&syn->record->admission,
-						       syn->conf, syn->class,
-						       syn->sk,
-						       syn->listener->port,
-						       clock_of(syn));
-		break;
-	case SYNQ_COOKIES_ALWAYS:
-		syn->cookie = true;
-		break;
-	case SYNQ_COOKIES_NEVER:
-		break;
-	}
+	return sysctl_cookies(syn->sk) ?
+	       synq_conf_cookies(syn->class, syn->listener) : SYNQ_COOKIES_NEVER;
 }
 
 /* Full state, unless the SYN queue holds no more of it. */
-static enum synq_verdict keep(const struct synq_arrival *syn)
+static enum synq_verdict keep(const struct syn *syn)
 {
-	struct synq_record *record = syn->record;
-
-	if (!record || !synq_synqueue_is_full(&record->admission, syn->conf,
-					      syn->class, syn->sk,
-					      syn->history.now_ns))
+	if (!synq_synqueue_is_full(&syn->record->admission, syn->conf, syn->class,
+				   syn->sk, syn->history.now_ns))
 		return SYNQ_VERDICT_ADMIT;
 	switch ((enum synq_excess)syn->class->excess) {
 	case SYNQ_EXCESS_PASS:
@@ -137,8 +114,28 @@ static enum synq_verdict keep(const struct synq_arrival *syn)
 	return SYNQ_VERDICT_SHARE_REFUSE;
 }
 
-/* Nobody answers for another host: of a SYN for one there is no socket here. */
-static enum synq_verdict excess_of(const struct synq_arrival *syn)
+/* How an admitted SYN is to be answered. */
+static enum synq_verdict full_state_or_cookie(const struct syn *syn)
+{
+	if (sysctl_cookies(syn->sk) == 2)
+		return SYNQ_VERDICT_ADMIT;
+	switch (policy(syn)) {
+	case SYNQ_COOKIES_INHERIT:
+	case SYNQ_COOKIES_AUTO:
+		return synq_synqueue_is_flooded(&syn->record->admission, syn->conf,
+						syn->class, syn->sk,
+						syn->listener->port,
+						syn->history.now_ns) ?
+		       SYNQ_VERDICT_COOKIE : SYNQ_VERDICT_ADMIT;
+	case SYNQ_COOKIES_ALWAYS:
+		return SYNQ_VERDICT_COOKIE;
+	case SYNQ_COOKIES_NEVER:
+		break;
+	}
+	return keep(syn);
+}
+
+static enum synq_verdict excess_of(const struct syn *syn)
 {
 	switch ((enum synq_excess)syn->class->excess) {
 	case SYNQ_EXCESS_DROP:
@@ -157,12 +154,12 @@ static enum synq_verdict excess_of(const struct synq_arrival *syn)
 }
 
 /* Not inline: what it has on the stack is for those only who have a rate. */
-static noinline enum synq_verdict ask_policer(struct synq_arrival *syn)
+static noinline enum synq_verdict ask_policer(struct syn *syn)
 {
 	enum synq_source_answer answer;
 	bool stray = false;
 
-	answer = synq_policer_take(syn->sn, syn->class, &syn->seg.client,
+	answer = synq_policer_take(syn->sn, syn->class, syn->client,
 				   syn->history.now_ns, &stray);
 	if (stray)
 		count(syn, SYNQ_COUNT_SOURCE_UNTRACKED);
@@ -172,7 +169,7 @@ static noinline enum synq_verdict ask_policer(struct synq_arrival *syn)
 	return excess_of(syn);
 }
 
-static enum synq_verdict police(struct synq_arrival *syn)
+static enum synq_verdict police(struct syn *syn)
 {
 	const struct synq_class *class = syn->class;
 
@@ -180,353 +177,262 @@ static enum synq_verdict police(struct synq_arrival *syn)
 						  SYNQ_VERDICT_ADMIT;
 }
 
-static enum synq_verdict decide(struct synq_arrival *syn)
+static enum synq_verdict admit(const struct syn *syn)
 {
-	struct synq_record *record = syn->record;
-	enum synq_verdict otherwise, verdict = SYNQ_VERDICT_ADMIT;
+	struct synq_admission *admission = &syn->record->admission;
+
+	if (synq_admission_has_room(admission, syn->conf, syn->listener,
+				    syn->class, syn->sk))
+		return SYNQ_VERDICT_ADMIT;
+	synq_admission_advance(admission, syn->sk, syn->history.now_ns);
+	return synq_admission_syn(admission, syn->conf, syn->listener,
+				  syn->class, syn->sk, &syn->record->acceptq,
+				  &syn->record->withheld,
+				  syn->history.refused_ms);
+}
+
+/* Its connection exists already, and never uses a queue of the listener's. */
+static bool is_mp_join(const struct syn *syn)
+{
+	const struct tcphdr *th = tcp_hdr(syn->skb);
+
+	return sk_is_mptcp(syn->sk) &&
+	       synq_tcpopt_is_mp_join((const u8 *)(th + 1),
+				      (const u8 *)th + 4 * th->doff);
+}
+
+static enum synq_verdict decide(struct syn *syn)
+{
+	enum synq_verdict rate, room;
 
 	/* Health checks and local proxies. */
 	if (syn->class->slot == SYNQ_SLOT_LOCAL)
 		return SYNQ_VERDICT_ADMIT;
-	otherwise = police(syn);
+	rate = police(syn);
+	/* A cookie would make another connection of it. */
+	if (is_mp_join(syn))
+		return rate == SYNQ_VERDICT_EXCESS_COOKIE ?
+		       SYNQ_VERDICT_EXCESS_UNANSWERED : rate;
 	/* Who has a cookie comes to the accept queue like any other. */
-	if (otherwise != SYNQ_VERDICT_ADMIT &&
-	    otherwise != SYNQ_VERDICT_EXCESS_COOKIE)
-		return otherwise;
-	if (record && !synq_admission_has_room(&record->admission, syn->conf,
-					       syn->listener, syn->class,
-					       syn->sk)) {
-		synq_admission_advance(&record->admission, syn->sk,
-				       clock_of(syn));
-		verdict = synq_admission_syn(&record->admission, syn->conf,
-					     syn->listener, syn->class, syn->sk,
-					     &record->acceptq,
-					     &record->withheld,
-					     syn->history.refused_ms);
-	}
-	if (verdict != SYNQ_VERDICT_ADMIT)
-		return verdict;
-	if (otherwise != SYNQ_VERDICT_ADMIT)
-		return otherwise;
-	weigh(syn);
-	if (syn->cookie)
-		return SYNQ_VERDICT_COOKIE;
-	return syn->policy == SYNQ_COOKIES_NEVER ? keep(syn) :
-						   SYNQ_VERDICT_ADMIT;
+	if (rate != SYNQ_VERDICT_ADMIT && rate != SYNQ_VERDICT_EXCESS_COOKIE)
+		return rate;
+	room = admit(syn);
+	if (room != SYNQ_VERDICT_ADMIT)
+		return room;
+	return rate == SYNQ_VERDICT_ADMIT ? full_state_or_cookie(syn) : rate;
 }
 
-/*
- * Is the TCP header whole, and its checksum right?  Nobody has looked yet.  Of an
- * IPv6 fragment it is not.
- */
-static bool is_answerable(const struct synq_arrival *syn)
+/* The kernel has chosen the sequence number of its SYN-ACK: none of a cookie. */
+static bool follows_time_wait(const struct syn *syn)
 {
-	const unsigned int thoff = syn->seg.thoff;
-	struct sk_buff *skb = syn->skb;
-	const struct tcphdr *th = (struct tcphdr *)(skb->data + thoff);
-
-	if (th->doff < sizeof(*th) / 4 ||
-	    skb_headlen(skb) < thoff + 4 * th->doff)
-		return false;
-	return !(syn->seg.client.is_v6 ?
-		 nf_ip6_checksum(skb, syn->hook, thoff, IPPROTO_TCP) :
-		 nf_ip_checksum(skb, syn->hook, thoff, IPPROTO_TCP));
+	return synq_has_isn(syn->skb);
 }
 
-/*
- * The final ACK of a cookie would be for the connection in TIME_WAIT, which knows
- * nothing of it: the client would take itself to be connected, and hang.
- */
-static bool is_deaf_to_cookies(const struct synq_arrival *syn)
+static bool send_answer(const struct syn *syn, enum synq_verdict verdict)
 {
-	return syn->peer != SYNQ_SEGMENT_STRANGER;
-}
-
-/*
- * The TCP header is linear as far as there is one (syn_hook.c).  The transport
- * header is not TCP's behind IPv6 extension headers; if the SYN is dropped
- * afterwards it need not be put back.
- */
-static bool reset(const struct synq_arrival *syn)
-{
-	if (!syn->may_answer || !is_answerable(syn))
-		return false;
-	skb_set_transport_header(syn->skb, syn->seg.thoff);
-	return synq_answer_reset(syn->sk, syn->skb, syn->seg.client.is_v6);
-}
-
-static bool send_cookie(const struct synq_arrival *syn)
-{
-	int offset;
-
-	if (!syn->may_answer || !is_answerable(syn) || is_deaf_to_cookies(syn))
-		return false;
-	offset = skb_transport_offset(syn->skb);
-	skb_set_transport_header(syn->skb, syn->seg.thoff);
-	if (synq_cookie_send(syn->sk, syn->skb, syn->seg.client.is_v6))
-		return true;
-	/* It may be left to the stack after all. */
-	skb_set_transport_header(syn->skb, offset);
-	return false;
-}
-
-/*
- * Who cannot have one while others can: until TIME_WAIT is over, each of its tries would
- * find the same.  So it has full state, whatever the SYN queue holds.  The stock kernel
- * does not ask its queue either, and there is one such handshake at the most for each
- * connection in TIME_WAIT.
- */
-static enum synq_verdict without_cookie(const struct synq_arrival *syn)
-{
-	return is_deaf_to_cookies(syn) ? SYNQ_VERDICT_ADMIT : keep(syn);
-}
-
-static enum synq_verdict answer(const struct synq_arrival *syn,
-				enum synq_verdict verdict)
-{
-	if (verdict == SYNQ_VERDICT_COOKIE && !send_cookie(syn))
-		verdict = without_cookie(syn);
 	switch (verdict) {
 	case SYNQ_VERDICT_EXCESS_RESET:
-		return reset(syn) ? verdict : SYNQ_VERDICT_EXCESS_UNANSWERED;
-	case SYNQ_VERDICT_EXCESS_COOKIE:
-		return send_cookie(syn) ? verdict :
-					  SYNQ_VERDICT_EXCESS_UNANSWERED;
 	case SYNQ_VERDICT_SHARE_RESET:
-		return reset(syn) ? verdict : SYNQ_VERDICT_SHARE_REFUSE;
-	case SYNQ_VERDICT_ADMIT:
-	case SYNQ_VERDICT_EXCESS_DROP:
-	case SYNQ_VERDICT_EXCESS_PASS:
-	case SYNQ_VERDICT_QUEUE_REFUSE:
-	case SYNQ_VERDICT_WAIT_REFUSE:
-	case SYNQ_VERDICT_EXCESS_UNANSWERED:
-	case SYNQ_VERDICT_COOKIE:
-	case SYNQ_VERDICT_SHARE_REFUSE:
-		break;
+		return synq_answer_reset(syn->sk, syn->skb, syn->client->is_v6);
+	default:
+		return !follows_time_wait(syn) &&
+		       synq_cookie_send(syn->sk, syn->skb, syn->client->is_v6);
 	}
+}
+
+static enum synq_verdict answer(const struct syn *syn, enum synq_verdict verdict)
+{
+	if (!synq_verdict_row[verdict].answers || send_answer(syn, verdict))
+		return verdict;
+	if (verdict != SYNQ_VERDICT_COOKIE)
+		return synq_verdict_row[verdict].unanswered;
+	if (follows_time_wait(syn))
+		return SYNQ_VERDICT_ADMIT;
+	verdict = keep(syn);
+	return verdict == SYNQ_VERDICT_SHARE_RESET ? answer(syn, verdict) : verdict;
+}
+
+/* Counts what is done, or would have been. */
+static enum synq_verdict carry_out(const struct syn *syn, enum synq_verdict verdict,
+				   bool observes)
+{
+	if (observes && !synq_verdict_row[verdict].lets_in) {
+		count(syn, SYNQ_COUNT_WOULD_REFUSE);
+		verdict = SYNQ_VERDICT_ADMIT;
+	}
+	count(syn, synq_verdict_row[verdict].counter);
+	if (synq_verdict_row[verdict].is_excess && syn->history.source_exceeded)
+		count(syn, SYNQ_COUNT_SOURCE_EXCEEDED);
 	return verdict;
 }
 
-/* What would have been done, and is not ("enforce off"). */
-static enum synq_verdict forgo(const struct synq_arrival *syn,
-			       enum synq_verdict verdict)
-{
-	switch (verdict) {
-	case SYNQ_VERDICT_ADMIT:
-	case SYNQ_VERDICT_EXCESS_PASS:
-		return verdict;
-	case SYNQ_VERDICT_EXCESS_DROP:
-	case SYNQ_VERDICT_QUEUE_REFUSE:
-	case SYNQ_VERDICT_WAIT_REFUSE:
-	case SYNQ_VERDICT_EXCESS_RESET:
-	case SYNQ_VERDICT_EXCESS_COOKIE:
-	case SYNQ_VERDICT_EXCESS_UNANSWERED:
-	case SYNQ_VERDICT_COOKIE:
-	case SYNQ_VERDICT_SHARE_REFUSE:
-	case SYNQ_VERDICT_SHARE_RESET:
-		break;
-	}
-	count(syn, SYNQ_COUNT_WOULD_REFUSE);
-	return SYNQ_VERDICT_ADMIT;
-}
-
-/* Counts what is done.  Returns true if the SYN is left to the stack. */
-static bool carry_out(const struct synq_arrival *syn, enum synq_verdict verdict)
-{
-	switch (verdict) {
-	case SYNQ_VERDICT_ADMIT:
-		count(syn, SYNQ_COUNT_ADMITTED);
-		return true;
-	case SYNQ_VERDICT_QUEUE_REFUSE:
-		count(syn, SYNQ_COUNT_QUEUE_REFUSED);
-		return false;
-	case SYNQ_VERDICT_WAIT_REFUSE:
-		count(syn, SYNQ_COUNT_WAIT_REFUSED);
-		return false;
-	case SYNQ_VERDICT_COOKIE:
-		count(syn, SYNQ_COUNT_COOKIE_SENT);
-		return false;
-	case SYNQ_VERDICT_SHARE_REFUSE:
-	case SYNQ_VERDICT_SHARE_RESET:
-		count(syn, SYNQ_COUNT_SHARE_REFUSED);
-		return false;
-	case SYNQ_VERDICT_EXCESS_DROP:
-		count(syn, SYNQ_COUNT_EXCESS_DROPPED);
-		break;
-	case SYNQ_VERDICT_EXCESS_PASS:
-		count(syn, SYNQ_COUNT_EXCESS_PASSED);
-		break;
-	case SYNQ_VERDICT_EXCESS_RESET:
-		count(syn, SYNQ_COUNT_EXCESS_RESET);
-		break;
-	case SYNQ_VERDICT_EXCESS_COOKIE:
-		count(syn, SYNQ_COUNT_EXCESS_COOKIE);
-		break;
-	case SYNQ_VERDICT_EXCESS_UNANSWERED:
-		count(syn, SYNQ_COUNT_EXCESS_UNANSWERED);
-		break;
-	}
-	if (syn->history.source_exceeded)
-		count(syn, SYNQ_COUNT_SOURCE_EXCEEDED);
-	return verdict == SYNQ_VERDICT_EXCESS_PASS;
-}
-
-static bool takes_place(const struct synq_arrival *syn)
-{
-	return synq_fullstate_is_kept(syn->sk, syn->conf, syn->listener,
-				      syn->class, syn->record,
-				      syn->seg.client.is_v6);
-}
-
 /* Counts it as seen. */
-static void recall(struct synq_arrival *syn)
+static void recall(struct syn *syn, const struct synq_segment *seg)
 {
 	struct synq_refusal_syn *history = &syn->history;
 
-	history->saddr = syn->seg.client.addr;
-	history->is_v6 = syn->seg.client.is_v6;
-	history->now_ns = clock_of(syn);
-	history->hash = synq_segment_fingerprint(syn->sn, &syn->seg);
+	history->saddr = seg->client.addr;
+	history->is_v6 = seg->client.is_v6;
+	history->now_ns = ktime_get_ns();
+	history->hash = synq_segment_fingerprint(syn->sn, seg);
 	count(syn, SYNQ_COUNT_SEEN);
 	if (synq_refusal_find(syn->sn, history))
 		count(syn, SYNQ_COUNT_RETRIES);
 }
 
-/**
- * synq_judge_mark() - give a packet the mark of a class
- * @conf: snapshot
- * @skb: the packet
- * @class: of its sender
- *
- * Context: any
+/*
+ * Of what is not merely let in.  Not in the way of what is.  Why a SYN cannot be answered
+ * is a matter of this one: that it is refused then does not stand for others.
  */
-void synq_judge_mark(const struct synq_conf *conf, struct sk_buff *skb,
-		     const struct synq_class *class)
+static noinline enum synq_verdict treat(const struct syn *syn, bool observes,
+					enum synq_verdict wanted,
+					struct synq_note *note)
 {
-	const u32 mask = conf->mark_mask;
+	enum synq_verdict verdict = wanted;
 
-	if (mask)
-		skb->mark = (skb->mark & ~mask) | class->mark_bits;
-}
-
-/**
- * synq_judge_leaves() - leave a SYN to LOCAL_IN, if it may be answered
- * @syn: all set but for what this file sets
- *
- * It may be for its excess, or by a cookie now.  The first is a matter of its class
- * alone.  The second is not, and noted, so that LOCAL_IN need not find it out again.
- *
- * Context: softirq, rcu_read_lock()
- * Return: true if it is left, to be judged there; false if it is to be judged now
- */
-bool synq_judge_leaves(struct synq_arrival *syn)
-{
-	struct synq_net *sn = syn->sn;
-
-	if (synq_conf_answers(syn->class))
-		return true;
-	if (syn->class->slot == SYNQ_SLOT_LOCAL ||
-	    synq_conf_observes(syn->conf, syn->listener, syn->class))
-		return false;
-	find_record(syn);
-	weigh(syn);
-	if (!syn->cookie ||
-	    !synq_left_put(&notes, synq_segment_hash(sn, &syn->seg), now_ms()))
-		return false;
-	/* Pairs with READ_ONCE in synq_judge_left_any(); no order needed. */
-	if (time_before(READ_ONCE(sn->left), jiffies))
-		WRITE_ONCE(sn->left, jiffies);
-	return true;
-}
-
-/**
- * synq_judge_was_left() - did PREROUTING leave a SYN to LOCAL_IN?
- * @arrival: the SYN; its class known, if the excess of any is answered
- * @before: where it was sent to
- *
- * To be asked once: the note is taken.  Where no SYN was left for a second there is
- * none.
- *
- * Context: softirq, rcu_read_lock()
- * Return: true if so
- */
-bool synq_judge_was_left(const struct synq_arrival *arrival,
-			 const struct synq_segment *before)
-{
-	const struct synq_net *sn = arrival->sn;
-
-	if (arrival->class && synq_conf_answers(arrival->class))
-		return true;
-	if (!synq_judge_left_any(sn))
-		return false;
-	return synq_left_take(&notes, synq_segment_hash(sn, before), now_ms());
-}
-
-/* What is not merely let in: not in the way of what is. */
-static noinline enum synq_verdict treat(const struct synq_arrival *syn,
-					enum synq_verdict verdict, bool observes)
-{
-	if (!observes)
-		verdict = answer(syn, verdict);
+	if (!observes && syn->sk)
+		verdict = answer(syn, wanted);
+	if (!observes && note && verdict == wanted &&
+	    synq_verdict_row[verdict].stands)
+		synq_standing_refuse(note, syn->class->slot, verdict);
 	synq_refusal_note(syn->sn, &syn->history, syn->listener->port,
 			  syn->class, verdict, observes);
-	return observes ? forgo(syn, verdict) : verdict;
+	return verdict;
+}
+
+/*
+ * The kernel drops it without a word, or has another function treat it: it looks only
+ * after we have been asked.
+ */
+static bool is_unwanted(const struct sk_buff *skb, bool is_v6)
+{
+	if (is_v6)
+		return !ipv6_unicast_destination(skb) ||
+		       ipv6_addr_v4mapped(&ipv6_hdr(skb)->saddr);
+	return skb_rtable(skb)->rt_flags & (RTCF_BROADCAST | RTCF_MULTICAST);
+}
+
+/* Its device is not known any more, only the number. */
+static void read_segment(struct synq_segment *seg, const struct sock *sk,
+			 struct sk_buff *skb, bool is_v6)
+{
+	const struct tcphdr *th = tcp_hdr(skb);
+	struct synq_client *client = &seg->client;
+
+	client->is_v6 = is_v6;
+	client->addr = is_v6 ? (const void *)&ipv6_hdr(skb)->saddr :
+			       (const void *)&ip_hdr(skb)->saddr;
+	client->daddr = is_v6 ? (const void *)&ipv6_hdr(skb)->daddr :
+				(const void *)&ip_hdr(skb)->daddr;
+	client->mark = skb->mark;
+	client->dport = th->dest;
+	client->is_local = synq_classify_is_own(sock_net(sk), skb->skb_iif, is_v6,
+						client->addr);
+	seg->sport = th->source;
+	seg->seq = th->seq;
+	seg->dif = skb->skb_iif;
+	seg->sdif = is_v6 ? tcp_v6_sdif(skb) : tcp_v4_sdif(skb);
+}
+
+/* Does a SYN that is let in take a place in the SYN queue? */
+static bool takes_place(const struct syn *syn, enum synq_verdict verdict)
+{
+	return synq_verdict_row[verdict].lets_in &&
+	       (sysctl_cookies(syn->sk) != 2 || follows_time_wait(syn));
+}
+
+/* Will it come to the accept queue, so far as is known? */
+static bool begins(enum synq_verdict verdict)
+{
+	return synq_verdict_row[verdict].lets_in ||
+	       verdict == SYNQ_VERDICT_EXCESS_COOKIE ||
+	       verdict == SYNQ_VERDICT_COOKIE;
 }
 
 /**
- * synq_judge() - judge a SYN, and do what there is to be done but for dropping it
- * @syn: all set but for what this sets; if it may be answered, with the TCP header
- *	linear as far as there is one
+ * synq_judge() - judge a SYN that has come to its listener
+ * @record: of @sk
+ * @sk: listener
+ * @skb: the SYN, as conn_request() gets it; gets the mark of its class
  *
- * Context: softirq, rcu_read_lock()
- * Return: true if it is to be left to the stack, false if it is to be dropped
+ * Context: BH off, rcu_read_lock()
+ * Return: true if it is left to the kernel; false if it was answered, or is to be dropped
  */
-bool synq_judge(struct synq_arrival *syn)
+bool synq_judge(struct synq_record *record, struct sock *sk, struct sk_buff *skb)
 {
-	bool observes = synq_conf_observes(syn->conf, syn->listener, syn->class);
+	bool is_v6 = skb->protocol == htons(ETH_P_IPV6);
+	struct synq_listener listener;
+	struct synq_segment seg;
+	struct synq_note *note;
+	struct syn syn = {
+		.sn = record->sn,
+		.listener = &listener,
+		.skb = skb,
+		.sk = sk,
+		.record = record,
+		.client = &seg.client,
+	};
 	enum synq_verdict verdict;
-	bool let_in;
+	bool observes;
 
-	recall(syn);
-	find_record(syn);
-	if (!syn->record)
-		synq_record_want(syn->sn, syn->sk);
-	verdict = decide(syn);
-	synq_judge_mark(syn->conf, syn->skb, syn->class);
+	/* It comes from the backlog of a socket that did not listen then: nobody knows how. */
+	if (!skb_dst(skb)) {
+		tcp_listendrop(sk);
+		return false;
+	}
+	syn.conf = synq_record_conf(record, &listener);
+	if (!syn.conf || is_unwanted(skb, is_v6))
+		return true;
+	read_segment(&seg, sk, skb, is_v6);
+	syn.class = synq_classify(syn.conf, syn.client, NULL);
+	synq_classify_mark(syn.conf, skb, syn.class);
+	note = listener.observe ? NULL :
+	       synq_standing_reach(syn.conf, &seg, sk, listener.port);
+	observes = synq_conf_observes(syn.conf, &listener, syn.class);
+	recall(&syn, &seg);
+	verdict = decide(&syn);
 	if (verdict != SYNQ_VERDICT_ADMIT)
-		verdict = treat(syn, verdict, observes);
-	let_in = carry_out(syn, verdict);
-	if (!syn->record)
-		return let_in;
-	syn->keeps = let_in && takes_place(syn);
-	if (let_in || verdict == SYNQ_VERDICT_EXCESS_COOKIE ||
-	    verdict == SYNQ_VERDICT_COOKIE)
-		synq_admission_begin(&syn->record->admission, syn->class,
-				     syn->keeps, clock_of(syn));
-	return let_in;
+		verdict = treat(&syn, observes, verdict, note);
+	verdict = carry_out(&syn, verdict, observes);
+	if (begins(verdict))
+		synq_admission_begin(&record->admission, syn.class,
+				     takes_place(&syn, verdict),
+				     syn.history.now_ns);
+	else if (!synq_verdict_row[verdict].answers)
+		tcp_listendrop(sk);
+	return synq_verdict_row[verdict].lets_in;
 }
 
 /**
  * synq_judge_forwarded() - police a SYN for another host
- * @syn: all set but for what this sets; no socket
- *
- * No queue is known here, and nobody to answer for: rates are all there is.
+ * @sn: network namespace
+ * @conf: snapshot
+ * @skb: the SYN; gets the mark of its class
+ * @seg: what is in it
  *
  * Context: softirq, rcu_read_lock()
  * Return: true if it is to be forwarded, false if it is to be dropped
  */
-bool synq_judge_forwarded(struct synq_arrival *syn)
+bool synq_judge_forwarded(struct synq_net *sn, const struct synq_conf *conf,
+			  struct sk_buff *skb, const struct synq_segment *seg)
 {
-	bool observes = synq_conf_observes(syn->conf, syn->listener, syn->class);
+	struct syn syn = {
+		.sn = sn,
+		.conf = conf,
+		.listener = &conf->forwarded,
+		.class = synq_classify(conf, &seg->client, NULL),
+		.skb = skb,
+		.client = &seg->client,
+	};
+	bool observes = synq_conf_observes(conf, syn.listener, syn.class);
 	enum synq_verdict verdict = SYNQ_VERDICT_ADMIT;
 
-	recall(syn);
-	if (syn->class->slot != SYNQ_SLOT_LOCAL)
-		verdict = police(syn);
-	synq_judge_mark(syn->conf, syn->skb, syn->class);
-	synq_refusal_note(syn->sn, &syn->history, syn->listener->port,
-			  syn->class, verdict, observes);
-	if (observes)
-		verdict = forgo(syn, verdict);
-	return carry_out(syn, verdict);
+	synq_classify_mark(conf, skb, syn.class);
+	recall(&syn, seg);
+	if (syn.class->slot != SYNQ_SLOT_LOCAL)
+		verdict = police(&syn);
+	if (verdict != SYNQ_VERDICT_ADMIT)
+		verdict = treat(&syn, observes, verdict, NULL);
+	verdict = carry_out(&syn, verdict, observes);
+	return synq_verdict_row[verdict].lets_in;
 }

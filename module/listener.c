@@ -3,14 +3,16 @@
  * Manages listening sockets, by one pointer of each: that to its address family
  * operations, which becomes one to a copy (ops.c) with two functions of ours:
  *
- *   conn_request	may this SYN have full state? (fullstate.c)
+ *   conn_request	what becomes of this SYN? (judge.c)
  *   syn_recv_sock	the gate: may this request be promoted now?
  *
  * After a promotion the gate has a tasklet put what was appended to the accept queue
  * into order (record.c), as soon as the CPU has done with the packets at hand.
  *
- * Sockets are found by use: the packet hook leaves a listener that it saw
- * (record.c), the worker here attaches to it.
+ * Sockets are found by use: LOCAL_IN attaches to a listener that it sees, so that the
+ * very SYN for which it looked is judged; unless its owner has the lock, or a program
+ * chooses another member of its reuseport group.  What may take longer, the worker does
+ * then.
  *
  * DOC: the borrowing rules
  *
@@ -35,8 +37,8 @@
  * 5. A record holds a reference to its socket.  The lock that lock_sock() takes is
  *    never waited for, since the owner can hold it for ever (a page fault on FUSE or
  *    userfaultfd memory in setsockopt(2)).  Attaching asks with bh_lock_sock() whether
- *    it is free, so that the owner is not about to change what is borrowed; else it
- *    tries again later.
+ *    it is free, so that the owner is not about to change what is borrowed; else a
+ *    later SYN tries again.
  * 6. If somebody else has taken our functions into operations of his own, which no
  *    kernel does with a socket that listens, the module stays loaded for good: it looks
  *    whenever it is called for operations that are not ours, and when it leaves a socket
@@ -53,8 +55,8 @@
 #include <net/tcp.h>
 #include "classify.h"
 #include "compat.h"
-#include "fullstate.h"
 #include "gate.h"
+#include "judge.h"
 #include "listener.h"
 #include "ops.h"
 #include "record.h"
@@ -165,6 +167,12 @@ static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
 			goto out;
 		}
 	}
+	/* A cookie does not say it; and the way back may depend on it. */
+	if (class && final == SYNQ_FINAL_COOKIE &&
+	    synq_classify_mark_request(conf, sk, req, class)) {
+		dst_release(dst);
+		dst = NULL;
+	}
 	if (req_unhash)
 		claim = synq_withheld_claim(&record->withheld, req);
 	child = pair->syn_recv_sock(sk, skb, req, dst, req_unhash,
@@ -193,12 +201,12 @@ out:
 static int judge(const struct synq_pair *pair, struct sock *sk,
 		 struct sk_buff *skb)
 {
-	const struct synq_record *record;
+	struct synq_record *record;
 
 	smp_rmb();	/* of @pair; with cmpxchg() in borrow() */
 	record = record_of(pair, sk);
-	if (record)
-		synq_fullstate_request(sk, record, skb);
+	if (record && !synq_judge(record, sk, skb))
+		return 0;
 	return pair->conn_request(sk, skb);
 }
 
@@ -250,22 +258,6 @@ static struct synq_pair pairs[PAIRS] = {
 	{ .gate = gate7, .judge = judge7 },
 };
 
-/* The listener of a port in force, with a reference. */
-static struct synq_port *port_of(struct synq_net *sn, u16 num)
-{
-	const struct synq_conf *conf;
-	struct synq_port *port = NULL;
-
-	rcu_read_lock();
-	conf = rcu_dereference(sn->conf);
-	if (conf)
-		port = synq_conf_port(conf, num);
-	if (port)
-		synq_port_get(port);
-	rcu_read_unlock();
-	return port;
-}
-
 /*
  * Sockets of the kernel itself hold no reference to their namespace and are left alone.
  */
@@ -294,7 +286,7 @@ static void set_retries(struct synq_record *record)
  * Rule 2.  Under the lock of the socket, which its owner does not have, the record is
  * added before its functions can be called.  -EINVAL: there is nothing to manage;
  * -EBUSY: the owner has the lock; -ENOTSUPP: its operations are not to be borrowed;
- * -EEXIST; -ENOMEM.  Takes the record.
+ * -EEXIST; -ENOMEM.  Takes the record.  Softirq: LOCAL_IN holds no socket's lock.
  */
 static int borrow(struct synq_record *record)
 {
@@ -328,12 +320,20 @@ out:
 	return err;
 }
 
-/* Somebody else's operations may go with their socket, which has to be listening. */
-static void look_once(struct sock *sk)
+/*
+ * With the lock of borrow(), whose record may have been found before it has come to its
+ * end.  Somebody else's operations may go with their socket, which has to be listening.
+ */
+static void put_back(struct synq_record *record)
 {
+	struct inet_connection_sock *icsk = inet_csk(record->sk);
+	struct sock *sk = record->sk;
+
 	local_bh_disable();
 	bh_lock_sock(sk);
-	if (!sock_owned_by_user(sk) && inet_sk_state_load(sk) == TCP_LISTEN)
+	if (cmpxchg(&icsk->icsk_af_ops, &record->ops->copy,
+		    record->ops->original) != &record->ops->copy &&
+	    !sock_owned_by_user(sk) && inet_sk_state_load(sk) == TCP_LISTEN)
 		look_for_foreign(sk);
 	bh_unlock_sock(sk);
 	local_bh_enable();
@@ -341,82 +341,107 @@ static void look_once(struct sock *sk)
 
 static void leave(struct synq_record *record)
 {
-	struct inet_connection_sock *icsk = inet_csk(record->sk);
-
 	synq_record_leave(record);
 	set_retries(record);
-	if (cmpxchg(&icsk->icsk_af_ops, &record->ops->copy,
-		    record->ops->original) != &record->ops->copy)
-		look_once(record->sk);
+	put_back(record);
 	synq_record_remove(record);
 }
 
-/* What borrow() says; 0 as well if there is nothing to do. */
-static int attach_to(struct synq_net *sn, struct sock *sk)
+/**
+ * synq_listener_attach() - manage a listener from now on
+ * @sn: network namespace
+ * @conf: snapshot, which has its port
+ * @sk: listener that nobody manages, found in this RCU section
+ *
+ * If that is not possible its SYN passes unjudged, which is counted.  It is tried again
+ * with the next one, but for a second after it could not be done for other reasons than
+ * that the owner was at the socket.
+ *
+ * Context: any, rcu_read_lock()
+ */
+void synq_listener_attach(struct synq_net *sn, const struct synq_conf *conf,
+			  struct sock *sk)
 {
+	struct synq_port *port = synq_conf_port(conf, READ_ONCE(inet_sk(sk)->inet_num));
 	struct synq_record *record;
-	struct synq_port *port;
-	int err = 0;
+	int err = -ENOMEM;
 
-	mutex_lock(&sn->records_lock);
-	/* Under the lock: a port that leaves the configuration takes its records along. */
-	port = port_of(sn, READ_ONCE(inet_sk(sk)->inet_num));
-	if (!port)
-		goto out;
-	err = -ENOMEM;
-	record = atomic_read(&sn->sockets) < SOCKETS_MAX ?
-		 synq_record_alloc(sn, sk, port) : NULL;
-	if (record)
-		err = borrow(record);
-	if (!err)
-		set_retries(record);
-	synq_port_put(port);
-out:
-	mutex_unlock(&sn->records_lock);
-	if (!err)
-		synq_record_sort(sk);
-	return err;
+	if (!port || synq_record_is_given_up(sn, sk))
+		return;
+	if (sock_owned_by_user_nocheck(sk)) {
+		atomic64_inc(&sn->attach_busy);
+		return;
+	}
+	if (atomic_read(&sn->sockets) < SOCKETS_MAX) {
+		record = synq_record_alloc(sn, sk, port);
+		if (IS_ERR(record))
+			return;		/* the socket is on its way out */
+		if (record)
+			err = borrow(record);
+	}
+	switch (err) {
+	case 0:
+		schedule_work(&sn->attach_work);
+		return;
+	case -EBUSY:
+		atomic64_inc(&sn->attach_busy);
+		return;
+	case -ENOMEM:
+		/* It provides for the next one. */
+		schedule_work(&sn->attach_work);
+		atomic64_inc(&sn->attach_failed);
+		return;
+	case -ENOTSUPP:
+		atomic64_inc(&sn->foreign_owner);
+		break;
+	default:
+		return;
+	}
+	synq_record_give_up(sn, sk);
 }
 
-/* The owner of a socket has its lock for a moment; or for ever. */
-static int attach_patiently(struct synq_net *sn, struct sock *sk)
+/*
+ * The second half of attaching.  A packet may have attached by a snapshot that is not
+ * in force any more, from which the port has gone: a port that leaves the configuration
+ * takes its records along, but cannot have known of this one.
+ */
+static void settle_in(struct synq_record *record)
 {
-	unsigned int tries = 4;
-	int err;
+	struct synq_net *sn = record->sn;
+	const struct synq_conf *conf;
+	bool is_ours;
 
-	do {
-		err = attach_to(sn, sk);
-		if (err == -EBUSY)
-			usleep_range(200, 1000);
-	} while (err == -EBUSY && --tries);
-	return err;
+	rcu_read_lock();
+	conf = rcu_dereference(sn->conf);
+	is_ours = conf && synq_conf_port(conf, record->counters->port) ==
+			  record->counters;
+	rcu_read_unlock();
+	if (!is_ours) {
+		leave(record);
+		return;
+	}
+	set_retries(record);
+	synq_record_sort(record->sk);
 }
 
-static void attach(struct work_struct *work)
+static void settle_all_in(struct synq_net *sn)
+{
+	synq_record_each_fresh(sn, settle_in);
+}
+
+static void provide(struct synq_net *sn)
+{
+	mutex_lock(&sn->records_lock);
+	synq_record_provide(sn);
+	mutex_unlock(&sn->records_lock);
+}
+
+static void attach_work(struct work_struct *work)
 {
 	struct synq_net *sn = container_of(work, struct synq_net, attach_work);
-	struct sock *sk[SYNQ_WANTED_MAX];
-	unsigned int i, n;
-	int err;
 
-	n = synq_record_wanted(sn, sk);
-	for (i = 0; i < n; i++) {
-		err = attach_patiently(sn, sk[i]);
-		if (err && err != -EEXIST)
-			synq_record_give_up(sn, sk[i]);
-		switch (err) {
-		case -EBUSY:
-			atomic64_inc(&sn->attach_busy);
-			break;
-		case -ENOMEM:
-			atomic64_inc(&sn->attach_failed);
-			break;
-		case -ENOTSUPP:
-			atomic64_inc(&sn->foreign_owner);
-			break;
-		}
-		sock_put(sk[i]);
-	}
+	settle_all_in(sn);
+	provide(sn);
 	schedule_delayed_work(&sn->tend_work, TEND_PERIOD);
 }
 
@@ -520,8 +545,11 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 	struct synq_conf_change *change = data;
 	struct synq_net *sn = change->sn;
 
+	settle_all_in(sn);
 	switch ((enum synq_conf_event)event) {
 	case SYNQ_CONF_PREPARE:
+		if (change->conf)
+			provide(sn);
 		synq_record_each(sn, forget_withheld, NULL);
 		break;
 	case SYNQ_CONF_PUBLISHED:
@@ -546,7 +574,7 @@ static struct notifier_block conf_nb = { .notifier_call = on_conf };
  */
 void synq_listener_net_init(struct synq_net *sn)
 {
-	INIT_WORK(&sn->attach_work, attach);
+	INIT_WORK(&sn->attach_work, attach_work);
 	INIT_DELAYED_WORK(&sn->tend_work, tend_work);
 	synq_record_net_init(sn);
 }
@@ -554,18 +582,14 @@ void synq_listener_net_init(struct synq_net *sn)
 /**
  * synq_listener_net_exit() - a network namespace goes away, or the module does
  * @sn: its state; no hook runs any more, and the configuration is gone, and with it
- *	every record, so that the workers find nothing to do
+ *	every record but those that packets have just made
  */
 void synq_listener_net_exit(struct synq_net *sn)
 {
-	struct sock *sk[SYNQ_WANTED_MAX];
-	unsigned int n;
-
+	settle_all_in(sn);
 	cancel_work_sync(&sn->attach_work);
 	cancel_delayed_work_sync(&sn->tend_work);
-	n = synq_record_wanted(sn, sk);
-	while (n--)
-		sock_put(sk[n]);
+	synq_record_net_exit(sn);
 }
 
 /**

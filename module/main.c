@@ -13,13 +13,14 @@
 #include <net/netns/generic.h>
 #include "conf.h"
 #include "draft.h"
-#include "hooks.h"
+#include "hook.h"
 #include "index.h"
 #include "listener.h"
 #include "netlink.h"
 #include "record.h"
 #include "refusal.h"
 #include "sockopt.h"
+#include "standing.h"
 #include "synq.h"
 #include "tag.h"
 #include "trial.h"
@@ -46,7 +47,6 @@ static int __net_init net_init(struct net *net)
 
 	sn->net = net;
 	get_random_bytes(&sn->key, sizeof(sn->key));
-	sn->left = jiffies - 2 * HZ;
 	mutex_init(&sn->lock);
 	INIT_LIST_HEAD(&sn->drafts);
 	synq_trial_net_init(sn);
@@ -62,16 +62,26 @@ static void __net_exit net_pre_exit(struct net *net)
 	synq_conf_exit(synq_net(net));
 }
 
-static void __net_exit net_exit(struct net *net)
+/*
+ * A packet may have begun to manage a socket after the configuration was gone, and the
+ * socket may have had packets since: they read the state of its namespace, which goes
+ * next.
+ */
+static void __net_exit net_exit_batch(struct list_head *nets)
 {
-	synq_listener_net_exit(synq_net(net));
-	synq_index_net_exit(synq_net(net));
+	struct net *net;
+
+	list_for_each_entry(net, nets, exit_list) {
+		synq_listener_net_exit(synq_net(net));
+		synq_index_net_exit(synq_net(net));
+	}
+	synchronize_rcu();
 }
 
 static struct pernet_operations net_ops = {
 	.init		= net_init,
 	.pre_exit	= net_pre_exit,
-	.exit		= net_exit,
+	.exit_batch	= net_exit_batch,
 	.id		= &net_id,
 	.size		= sizeof(struct synq_net),
 };
@@ -81,6 +91,7 @@ static int __init synq_init(void)
 	int err;
 
 	synq_tag_init(get_random_u32());
+	synq_standing_init(get_random_u32());
 	synq_workqueue = alloc_workqueue("synq", WQ_UNBOUND, 0);
 	if (!synq_workqueue)
 		return -ENOMEM;
@@ -90,7 +101,7 @@ static int __init synq_init(void)
 	err = synq_refusal_init();
 	if (err)
 		goto err_record;
-	err = synq_hooks_init();
+	err = synq_hook_init();
 	if (err)
 		goto err_refusal;
 	err = synq_listener_init();
@@ -114,7 +125,7 @@ err_pernet:
 err_listener:
 	synq_listener_exit();
 err_hooks:
-	synq_hooks_exit();
+	synq_hook_exit();
 err_refusal:
 	synq_refusal_exit();
 err_record:
@@ -131,7 +142,7 @@ static void __exit synq_exit(void)
 	synq_netlink_exit();
 	unregister_pernet_subsys(&net_ops);
 	synq_listener_exit();
-	synq_hooks_exit();
+	synq_hook_exit();
 	synq_refusal_exit();
 	/* First the callbacks that queue the work, ours and everybody's, then the work. */
 	rcu_barrier();

@@ -13,12 +13,14 @@
  * tasklet cannot be waited for elsewhere.  Until then callbacks and the tasklet may
  * still have it: they find it leaving, and its account closed.
  *
- * Also here: the list of sockets seen by the packet hook that wait to be managed, and
- * of those for which that has just failed.  The hook runs in softirq; it leaves a
- * referenced socket and wakes the worker of listener.c.
+ * A packet makes a record in softirq, and leaves it in a list of fresh ones, which are
+ * visited by themselves first (synq_record_each_fresh()): by a worker, and before the
+ * configuration changes.
+ *
+ * Also here: which sockets could not be managed just now.
  */
+#include <linux/err.h>
 #include <linux/hash.h>
-#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/inet_sock.h>
@@ -26,6 +28,9 @@
 #include "record.h"
 
 struct rhashtable synq_records;
+
+/* No constant: of that size there is another function in each kernel. */
+static size_t record_size __ro_after_init = sizeof(struct synq_record);
 
 /**
  * synq_record_init() - the module is loaded
@@ -53,7 +58,8 @@ void synq_record_net_init(struct synq_net *sn)
 {
 	mutex_init(&sn->records_lock);
 	INIT_LIST_HEAD(&sn->records);
-	spin_lock_init(&sn->wanted_lock);
+	INIT_LIST_HEAD(&sn->fresh);
+	spin_lock_init(&sn->fresh_lock);
 }
 
 /* Softirq, or process context with BH off. */
@@ -80,27 +86,61 @@ static void free_late(struct work_struct *work)
 	synq_withheld_clear(&record->withheld, record->counters);
 	synq_port_put(record->counters);
 	sock_put(record->sk);
-	kvfree(record);
+	kfree(record);
+}
+
+/* Zeroed. */
+static void give_back(struct synq_net *sn, struct synq_record *record)
+{
+	kfree(xchg(&sn->spare, record));
+}
+
+/**
+ * synq_record_provide() - have memory for the next record, whoever makes it
+ * @sn: network namespace
+ *
+ * 16 KB in one piece are more than a packet can count on.
+ *
+ * Context: process, &synq_net.records_lock held
+ */
+void synq_record_provide(struct synq_net *sn)
+{
+	lockdep_assert_held(&sn->records_lock);
+	if (!READ_ONCE(sn->spare))
+		give_back(sn, kzalloc(record_size, GFP_KERNEL_ACCOUNT));
+}
+
+/**
+ * synq_record_net_exit() - a network namespace goes away; no packet makes records
+ * @sn: its state
+ */
+void synq_record_net_exit(struct synq_net *sn)
+{
+	kfree(xchg(&sn->spare, NULL));
 }
 
 /**
  * synq_record_alloc() - a record for a socket, not yet to be found
  * @sn: network namespace of the socket
- * @sk: listening socket; the record takes a reference
- * @counters: of its port
+ * @sk: listening socket found in this RCU section; the record takes a reference
+ * @counters: of its port, held by the caller
  *
- * Context: process
- * Return: NULL without memory
+ * Context: any, rcu_read_lock()
+ * Return: NULL without memory; an error if the socket is about to be freed
  */
 struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 				      struct synq_port *counters)
 {
-	struct synq_record *record = kvzalloc(sizeof(*record),
-					      GFP_KERNEL_ACCOUNT);
+	struct synq_record *record = xchg(&sn->spare, NULL);
 
 	if (!record)
+		record = kzalloc(record_size, GFP_ATOMIC | __GFP_NOWARN);
+	if (!record)
 		return NULL;
-	sock_hold(sk);
+	if (!refcount_inc_not_zero(&sk->sk_refcnt)) {
+		give_back(sn, record);
+		return ERR_PTR(-ENOENT);
+	}
 	record->sk = sk;
 	record->sn = sn;
 	synq_port_get(counters);
@@ -126,9 +166,9 @@ void synq_record_drop(struct synq_record *record)
 
 /**
  * synq_record_add() - let a record be found
- * @record: complete
+ * @record: complete; synq_record_each_fresh() will visit it
  *
- * Context: &synq_net.records_lock held
+ * Context: any
  * Return: 0; else it is dropped: -EEXIST: the socket has one; -ENOMEM
  */
 int synq_record_add(struct synq_record *record)
@@ -136,16 +176,19 @@ int synq_record_add(struct synq_record *record)
 	struct synq_net *sn = record->sn;
 	int err;
 
-	lockdep_assert_held(&sn->records_lock);
+	/* Before it can be found, and removed: who removes it has the mutex. */
+	atomic_inc(&sn->sockets);
 	err = rhashtable_lookup_insert_fast(&synq_records, &record->node,
 					    synq_record_params);
 	if (err) {
+		atomic_dec(&sn->sockets);
 		synq_record_drop(record);
 		return err;
 	}
-	list_add(&record->list, &sn->records);
-	atomic_inc(&sn->sockets);
 	atomic_inc(&record->counters->sockets);
+	spin_lock_bh(&sn->fresh_lock);
+	list_add(&record->list, &sn->fresh);
+	spin_unlock_bh(&sn->fresh_lock);
 	return 0;
 }
 
@@ -251,8 +294,43 @@ void synq_record_sort(const struct sock *sk)
 	} while (more);
 }
 
+/* NULL: there is none. */
+static struct synq_record *take_fresh(struct synq_net *sn)
+{
+	struct synq_record *record;
+
+	lockdep_assert_held(&sn->records_lock);
+	spin_lock_bh(&sn->fresh_lock);
+	record = list_first_entry_or_null(&sn->fresh, struct synq_record, list);
+	if (record)
+		list_move(&record->list, &sn->records);
+	spin_unlock_bh(&sn->fresh_lock);
+	return record;
+}
+
 /**
- * synq_record_each() - visit all records of a network namespace
+ * synq_record_each_fresh() - visit records that were not visited before
+ * @sn: network namespace
+ * @visit: called once for each record in its life, under &synq_net.records_lock; may
+ *	remove it, and sleep
+ *
+ * Context: process
+ */
+void synq_record_each_fresh(struct synq_net *sn,
+			    void (*visit)(struct synq_record *record))
+{
+	struct synq_record *record;
+
+	mutex_lock(&sn->records_lock);
+	while ((record = take_fresh(sn))) {
+		visit(record);
+		cond_resched();
+	}
+	mutex_unlock(&sn->records_lock);
+}
+
+/**
+ * synq_record_each() - visit all records of a network namespace but fresh ones
  * @sn: network namespace
  * @visit: called under &synq_net.records_lock; may remove the record, and sleep
  * @data: for @visit
@@ -329,65 +407,26 @@ struct synq_record_now synq_record_now(struct synq_net *sn,
 /* Where it stands that a socket could not be managed; collisions are harmless. */
 static struct synq_given_up *given_up(struct synq_net *sn, const struct sock *sk)
 {
-	return &sn->given_up[hash_ptr(sk, ilog2(SYNQ_WANTED_MAX))];
+	return &sn->given_up[hash_ptr(sk, ilog2(SYNQ_GIVEN_UP))];
 }
 
 /**
- * synq_record_want() - a listener was seen that should be managed
+ * synq_record_is_given_up() - is a socket not to be tried now?
  * @sn: network namespace
- * @sk: found by a lookup in this RCU section
+ * @sk: the socket
  *
- * If there are too many at once, a later SYN asks again; a second later at the
- * earliest if the socket could not be managed just now.
- *
- * Context: any, rcu_read_lock()
+ * Context: any
+ * Return: true if so
  */
-void synq_record_want(struct synq_net *sn, struct sock *sk)
+bool synq_record_is_given_up(struct synq_net *sn, const struct sock *sk)
 {
 	const struct synq_given_up *gone = given_up(sn, sk);
-	bool queued = false;
-	unsigned int i;
+	bool is;
 
-	/* Its owner could keep the worker busy with it. */
-	if (sock_owned_by_user_nocheck(sk)) {
-		atomic64_inc(&sn->attach_busy);
-		return;
-	}
-	spin_lock_bh(&sn->wanted_lock);
-	if (gone->sk == sk && time_before(jiffies, gone->until))
-		goto out;
-	for (i = 0; i < sn->n_wanted; i++)
-		if (sn->wanted[i] == sk)
-			goto out;
-	if (sn->n_wanted < SYNQ_WANTED_MAX &&
-	    refcount_inc_not_zero(&sk->sk_refcnt)) {
-		sn->wanted[sn->n_wanted++] = sk;
-		queued = true;
-	}
-out:
-	spin_unlock_bh(&sn->wanted_lock);
-	if (queued)
-		schedule_work(&sn->attach_work);
-}
-
-/**
- * synq_record_wanted() - take the list of sockets to be managed
- * @sn: network namespace
- * @sks: room for SYNQ_WANTED_MAX; each comes with a reference
- *
- * Context: process
- * Return: their number
- */
-unsigned int synq_record_wanted(struct synq_net *sn, struct sock **sks)
-{
-	unsigned int n;
-
-	spin_lock_bh(&sn->wanted_lock);
-	n = sn->n_wanted;
-	memcpy(sks, sn->wanted, n * sizeof(*sks));
-	sn->n_wanted = 0;
-	spin_unlock_bh(&sn->wanted_lock);
-	return n;
+	spin_lock_bh(&sn->fresh_lock);
+	is = gone->sk == sk && time_before(jiffies, gone->until);
+	spin_unlock_bh(&sn->fresh_lock);
+	return is;
 }
 
 /**
@@ -395,11 +434,11 @@ unsigned int synq_record_wanted(struct synq_net *sn, struct sock **sks)
  * @sn: network namespace
  * @sk: the socket
  *
- * Context: process
+ * Context: any
  */
 void synq_record_give_up(struct synq_net *sn, const struct sock *sk)
 {
-	spin_lock_bh(&sn->wanted_lock);
+	spin_lock_bh(&sn->fresh_lock);
 	*given_up(sn, sk) = (struct synq_given_up){ sk, jiffies + HZ };
-	spin_unlock_bh(&sn->wanted_lock);
+	spin_unlock_bh(&sn->fresh_lock);
 }

@@ -27,7 +27,7 @@ struct synq_ops;
  * @app_order: enum synq_order that the application chose, plus one; 0: none
  * @app_cookies: enum synq_cookies that the application chose
  * @retries: how often it sends a SYN-ACK again; written under &synq_net.records_lock
- * @list: in &synq_net.records
+ * @list: in &synq_net.records, or before in &synq_net.fresh
  * @order: puts what was appended to the accept queue into its place
  * @acceptq: has a lock of its own, and is under the queue's rskq_lock
  * @admission: has a lock of its own
@@ -80,6 +80,8 @@ static const struct rhashtable_params synq_record_params = {
 int synq_record_init(void);
 void synq_record_exit(void);
 void synq_record_net_init(struct synq_net *sn);
+void synq_record_net_exit(struct synq_net *sn);
+void synq_record_provide(struct synq_net *sn);
 
 struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 				      struct synq_port *counters);
@@ -95,6 +97,8 @@ void synq_record_sort(const struct sock *sk);
 void synq_record_each(struct synq_net *sn,
 		      void (*visit)(struct synq_record *record, void *data),
 		      void *data);
+void synq_record_each_fresh(struct synq_net *sn,
+			    void (*visit)(struct synq_record *record));
 void synq_record_settle(struct synq_record *record);
 
 /**
@@ -148,8 +152,7 @@ struct synq_record_now synq_record_now(struct synq_net *sn,
 				       const struct synq_port *counters,
 				       u8 slot);
 
-void synq_record_want(struct synq_net *sn, struct sock *sk);
-unsigned int synq_record_wanted(struct synq_net *sn, struct sock **sks);
+bool synq_record_is_given_up(struct synq_net *sn, const struct sock *sk);
 void synq_record_give_up(struct synq_net *sn, const struct sock *sk);
 
 #endif /* _SYNQ_RECORD_H */

@@ -26,6 +26,7 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include "refusal.h"
+#include "verdict.h"
 
 #define SAMPLE_RATE	50	/* per second, of first tries and of retries */
 #define SAMPLE_BURST	50
@@ -67,41 +68,6 @@ bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn)
 	syn->is_retry = age >= 0;
 	syn->refused_ms = max(age, 0);
 	return syn->is_retry;
-}
-
-static bool is_noted(enum synq_verdict verdict, u8 *reason)
-{
-	switch (verdict) {
-	case SYNQ_VERDICT_ADMIT:
-	case SYNQ_VERDICT_EXCESS_PASS:
-		return false;
-	case SYNQ_VERDICT_EXCESS_DROP:
-		*reason = SYNQ_REFUSED_EXCESS_DROPPED;
-		return true;
-	case SYNQ_VERDICT_QUEUE_REFUSE:
-		*reason = SYNQ_REFUSED_QUEUE_REFUSED;
-		return true;
-	case SYNQ_VERDICT_WAIT_REFUSE:
-		*reason = SYNQ_REFUSED_WAIT_REFUSED;
-		return true;
-	case SYNQ_VERDICT_EXCESS_RESET:
-		*reason = SYNQ_REFUSED_EXCESS_RESET;
-		return true;
-	case SYNQ_VERDICT_EXCESS_COOKIE:
-		*reason = SYNQ_REFUSED_EXCESS_COOKIE;
-		return true;
-	case SYNQ_VERDICT_EXCESS_UNANSWERED:
-		*reason = SYNQ_REFUSED_EXCESS_UNANSWERED;
-		return true;
-	case SYNQ_VERDICT_COOKIE:
-		*reason = SYNQ_REFUSED_COOKIE_SENT;
-		return true;
-	case SYNQ_VERDICT_SHARE_REFUSE:
-	case SYNQ_VERDICT_SHARE_RESET:
-		*reason = SYNQ_REFUSED_SHARE_REFUSED;
-		return true;
-	}
-	return false;
 }
 
 static bool may_write(struct synq_refusals *refusals, bool is_retry, u64 now_ns)
@@ -162,11 +128,11 @@ void synq_refusal_note(const struct synq_net *sn,
 		       const struct synq_class *class,
 		       enum synq_verdict verdict, bool observed)
 {
+	const struct synq_verdict_row *row = &synq_verdict_row[verdict];
 	struct synq_refusals *refusals;
-	u8 reason;
 	u64 now;
 
-	if (!is_noted(verdict, &reason))
+	if (row->lets_in)
 		return;
 	refusals = rcu_dereference(sn->refusals);
 	if (!refusals)
@@ -176,12 +142,11 @@ void synq_refusal_note(const struct synq_net *sn,
 	 * Who was let through or got a cookie was not refused: if it comes
 	 * again, it was lost elsewhere.
 	 */
-	if (!observed && verdict != SYNQ_VERDICT_EXCESS_COOKIE &&
-	    verdict != SYNQ_VERDICT_COOKIE)
+	if (!observed && row->is_refused)
 		synq_fingerprint_note(&refusals->fingerprints, syn->hash,
 				      to_ms(now));
 	if (may_write(refusals, syn->is_retry, now))
-		write_sample(refusals, syn, port, class, reason, observed,
+		write_sample(refusals, syn, port, class, row->reason, observed,
 			     now);
 }
 
@@ -227,19 +192,21 @@ bool synq_refusal_knows(const struct synq_net *sn, u64 hash)
  * @syn: but for its hash and its time, which is now
  * @port: of the listener
  * @class: of the SYN
+ * @verdict: on it
  *
  * Context: any, rcu_read_lock()
  */
 void synq_refusal_sample(struct synq_refusals *refusals,
 			 const struct synq_refusal_syn *syn,
 			 const struct synq_port *port,
-			 const struct synq_class *class)
+			 const struct synq_class *class,
+			 enum synq_verdict verdict)
 {
 	u64 now_ns = ktime_get_ns();
 
 	if (may_write(refusals, syn->is_retry, now_ns))
 		write_sample(refusals, syn, port, class,
-			     SYNQ_REFUSED_EXCESS_DROPPED, false, now_ns);
+			     synq_verdict_row[verdict].reason, false, now_ns);
 }
 
 static struct synq_refusals *refusals_of(const struct synq_net *sn)
@@ -322,7 +289,7 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 	return NOTIFY_OK;
 }
 
-/* Before hooks.c: without memory no hook is registered in vain. */
+/* Before hook.c: without memory no hook is registered in vain. */
 static struct notifier_block conf_nb = {
 	.notifier_call = on_conf,
 	.priority = 2,

@@ -91,7 +91,8 @@ void synq_refusal_note(const struct synq_net *sn,
 void synq_refusal_sample(struct synq_refusals *refusals,
 			 const struct synq_refusal_syn *syn,
 			 const struct synq_port *port,
-			 const struct synq_class *class);
+			 const struct synq_class *class,
+			 enum synq_verdict verdict);
 
 /**
  * synq_refusal_is_sated() - may nothing be written to the sample now?

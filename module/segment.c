@@ -8,7 +8,6 @@
  */
 #include <linux/build_bug.h>
 #include <linux/inetdevice.h>
-#include <linux/siphash.h>
 #include <linux/string.h>
 #include <net/addrconf.h>
 #include <net/ip6_route.h>
@@ -84,54 +83,28 @@ static bool is_forsaken(struct sock *sk)
 }
 
 /**
- * synq_segment_peer_of() - what is a connection to a segment of it?
- * @sk: that was found, with a reference, which is given back
+ * synq_segment_is_known() - does a connection that was found know a SYN?
+ * @sk: with a reference, which is given back
+ *
+ * Not one in TIME_WAIT, which a SYN may follow.
  *
  * Context: softirq, rcu_read_lock()
- * Return: see there
+ * Return: true if it is established, or half open at a socket that listens
  */
-enum synq_segment_peer synq_segment_peer_of(struct sock *sk)
+bool synq_segment_is_known(struct sock *sk)
 {
-	enum synq_segment_peer peer = SYNQ_SEGMENT_KNOWN;
+	bool known = true;
 
 	switch (READ_ONCE(sk->__sk_common.skc_state)) {
 	case TCP_TIME_WAIT:
-		peer = SYNQ_SEGMENT_LEFT;
+		known = false;
 		break;
 	case TCP_NEW_SYN_RECV:
-		if (is_forsaken(sk))
-			peer = SYNQ_SEGMENT_STRANGER;
+		known = !is_forsaken(sk);
 		break;
 	}
 	sock_gen_put(sk);
-	return peer;
-}
-
-/**
- * synq_segment_peer() - is there a connection that it belongs to?
- * @net: network namespace
- * @seg: the segment
- *
- * Context: softirq, rcu_read_lock()
- * Return: see there
- */
-enum synq_segment_peer synq_segment_peer(struct net *net,
-					 const struct synq_segment *seg)
-{
-	const u16 hnum = ntohs(seg->client.dport);
-	struct sock *sk;
-
-	if (seg->client.is_v6)
-		sk = synq_lookup_established6(net, seg->client.addr,
-					      seg->sport, seg->client.daddr,
-					      hnum, seg->dif, seg->sdif);
-	else
-		sk = synq_lookup_established4(net,
-					      *(const __be32 *)seg->client.addr,
-					      seg->sport,
-					      *(const __be32 *)seg->client.daddr,
-					      hnum, seg->dif, seg->sdif);
-	return sk ? synq_segment_peer_of(sk) : SYNQ_SEGMENT_STRANGER;
+	return known;
 }
 
 /**
@@ -183,43 +156,17 @@ static u64 ports_and_seq(const struct synq_segment *seg)
 }
 
 /**
- * synq_segment_hash() - by which a SYN is known again
+ * synq_segment_fingerprint() - by which a refused SYN is known again
  * @sn: network namespace, whose key nobody outside knows
  * @seg: the SYN
  *
  * A client sends its SYN again with the same ports and the same sequence number; a
  * new connection has another.
  *
- * Context: any
- * Return: a hash
- */
-u64 synq_segment_hash(const struct synq_net *sn,
-		      const struct synq_segment *seg)
-{
-	struct {
-		u8 saddr[16];
-		u8 daddr[16];
-		u64 rest;
-	} v6;
-
-	if (seg->client.is_v6) {
-		memcpy(v6.saddr, seg->client.addr, sizeof(v6.saddr));
-		memcpy(v6.daddr, seg->client.daddr, sizeof(v6.daddr));
-		v6.rest = ports_and_seq(seg);
-		return siphash(&v6, sizeof(v6), &sn->key);
-	}
-	return siphash_2u64(addresses4(seg), ports_and_seq(seg), &sn->key);
-}
-
-/**
- * synq_segment_fingerprint() - by which a refused SYN is known again
- * @sn: network namespace, whose key nobody outside knows
- * @seg: the SYN
- *
- * As synq_segment_hash(), for less than a tenth of the price: each SYN of a flood pays
- * it.  A sender who knew the key could make SYNs that are taken for each other, or that
- * push out those of somebody else, which any SYNs do if there are enough; and nothing
- * that comes out of here can be seen from outside.
+ * No hash of cryptography, since each SYN of a flood pays for it.  A sender who knew the
+ * key could make SYNs that are taken for each other, or that push out those of somebody
+ * else, which any SYNs do if there are enough; and nothing that comes out of here can
+ * be seen from outside.
  *
  * Context: any
  * Return: a hash

@@ -16,7 +16,6 @@ struct net_device;
  * @client: and its destination; addresses point into the packet
  * @sport: of the client
  * @seq: sequence number
- * @thoff: where the TCP header begins, from the IP header on
  * @dif: interface for socket lookups
  * @sdif: the same, of a VRF's slave, or 0
  */
@@ -24,36 +23,20 @@ struct synq_segment {
 	struct synq_client client;
 	__be16 sport;
 	__be32 seq;
-	unsigned int thoff;
 	int dif;
 	int sdif;
 };
 
-/**
- * enum synq_segment_peer - is there a connection that a segment belongs to?
- * @SYNQ_SEGMENT_STRANGER: no
- * @SYNQ_SEGMENT_LEFT: one in TIME_WAIT, which a SYN may follow
- * @SYNQ_SEGMENT_KNOWN: one that is established, or half open at a socket that listens
- */
-enum synq_segment_peer {
-	SYNQ_SEGMENT_STRANGER,
-	SYNQ_SEGMENT_LEFT,
-	SYNQ_SEGMENT_KNOWN,
-};
-
 bool synq_segment_is_for_host(struct net *net, const struct net_device *dev,
 			      const struct synq_segment *seg);
-enum synq_segment_peer synq_segment_peer(struct net *net,
-					 const struct synq_segment *seg);
-enum synq_segment_peer synq_segment_peer_of(struct sock *sk);
+bool synq_segment_is_known(struct sock *sk);
 struct sock *synq_segment_listener(struct net *net,
 				   const struct synq_segment *seg);
-u64 synq_segment_hash(const struct synq_net *sn,
-		      const struct synq_segment *seg);
 u64 synq_segment_fingerprint(const struct synq_net *sn,
 			     const struct synq_segment *seg);
 u64 synq_segment_connection(const struct synq_net *sn,
 			    const struct sk_buff *skb);
+
 /* Here, since each SYN of a flood asks: */
 
 /* No array: what is on the stack has to be guarded. */

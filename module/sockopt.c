@@ -27,6 +27,7 @@
  *
  * Process context, may sleep.
  */
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/netfilter.h>
 #include <linux/rcupdate.h>
@@ -34,6 +35,7 @@
 #include <linux/uaccess.h>
 #include <net/inet_sock.h>
 #include <net/tcp.h>
+#include "listener.h"
 #include "record.h"
 #include "sockopt.h"
 
@@ -94,21 +96,23 @@ static bool choose(const struct sock *sk, int option, u8 value)
 	return record;
 }
 
-/* As the packet hook does, and wait for it. */
+/* As a packet does. */
 static void have_managed(struct sock *sk)
 {
 	struct synq_net *sn = synq_net(sock_net(sk));
+	const struct synq_conf *conf;
 
 	rcu_read_lock();
-	synq_record_want(sn, sk);
+	conf = rcu_dereference(sn->conf);
+	if (conf)
+		synq_listener_attach(sn, conf, sk);
 	rcu_read_unlock();
-	flush_work(&sn->attach_work);
 }
 
 static int set(struct sock *sk, int option, sockptr_t arg, unsigned int len)
 {
 	struct synq_listener listener;
-	unsigned int tries = TRIES;
+	unsigned int tries;
 	int value, err;
 
 	err = check_socket(sk, &listener);
@@ -121,9 +125,12 @@ static int set(struct sock *sk, int option, sockptr_t arg, unsigned int len)
 	err = check_choice(&listener, option, value);
 	if (err)
 		return err;
-	while (!choose(sk, option, value)) {
-		if (!tries--)
+	for (tries = 0; !choose(sk, option, value); tries++) {
+		if (tries == TRIES)
 			return -EBUSY;
+		/* Another thread may have the lock of the socket for a moment. */
+		if (tries)
+			usleep_range(200, 1000);
 		have_managed(sk);
 	}
 	if (option == SYNQ_SO_ORDER)

@@ -9,6 +9,8 @@
  * &synq_net.lock (mutex)	configuration: drafts, publishing, hooks
  * &synq_net.records_lock	(mutex) the managed sockets of a namespace
  * socket's slock (BH)		of a listener, while its operations are replaced
+ * lock (BH) in ops.c		copies of operations
+ * &synq_net.fresh_lock (BH)	sockets that packets have just begun to manage
  * &synq_acceptq.lock (BH)	our tails in the accept queue of one listener
  * rskq_lock (BH)		of a listener: its accept queue
  * &synq_withheld.lock (BH)	withheld requests of one listener
@@ -16,9 +18,8 @@
  * &synq_refusals.lock (BH)	sample of refused SYNs
  *
  * Packets, and the callbacks that the kernel calls on a listener, run under
- * rcu_read_lock() and take none but those from &synq_acceptq.lock on.  The lock that
- * lock_sock() takes is never waited for: the owner of a socket can hold it for as long
- * as it likes.
+ * rcu_read_lock() and take none of the mutexes.  The lock that lock_sock() takes is never
+ * waited for: the owner of a socket can hold it for as long as it likes.
  */
 #ifndef _SYNQ_H
 #define _SYNQ_H
@@ -72,6 +73,7 @@ enum synq_verdict {
 	SYNQ_VERDICT_COOKIE,
 	SYNQ_VERDICT_SHARE_REFUSE,
 	SYNQ_VERDICT_SHARE_RESET,
+	SYNQ_VERDICTS
 };
 
 /*
@@ -121,9 +123,10 @@ enum synq_counter {
 
 struct synq_conf;
 struct synq_hooks;
+struct synq_record;
 struct synq_refusals;
 
-#define SYNQ_WANTED_MAX		16
+#define SYNQ_GIVEN_UP		16	/* a power of two */
 
 struct sock;
 
@@ -158,17 +161,16 @@ struct synq_net {
 	struct mutex lock;		/* protects next 5 fields */
 	u32 generation;			/* conf.c: of @conf; 0 at first */
 	struct list_head drafts;	/* draft.c */
-	struct synq_hooks *hooks[2];	/* hooks.c: local, forward; or NULL */
+	struct synq_hooks *hooks[2];	/* hook.c: local, forward; or NULL */
 	struct synq_conf *before;	/* trial.c; NULL: nothing is on trial */
 	unsigned long trial_end;	/* trial.c: jiffies */
 	struct delayed_work trial_work;	/* trial.c */
 
 	atomic_t sockets;		/* record.c: managed sockets */
-	unsigned long left;		/* judge.c: jiffies */
 
-	atomic64_t fragments;		/* arrival.c */
-	atomic64_t no_listener;		/* arrival.c */
-	atomic64_t malformed;		/* arrival.c */
+	atomic64_t fragments;		/* hook.c */
+	atomic64_t no_listener;		/* hook.c */
+	atomic64_t malformed;		/* hook.c */
 	atomic64_t attach_failed;	/* listener.c */
 	atomic64_t attach_busy;		/* listener.c */
 	atomic64_t foreign_owner;	/* listener.c */
@@ -176,10 +178,10 @@ struct synq_net {
 
 	struct mutex records_lock;	/* record.c: protects @records */
 	struct list_head records;
-	spinlock_t wanted_lock;		/* record.c: protects next 3 fields */
-	unsigned int n_wanted;
-	struct sock *wanted[SYNQ_WANTED_MAX];	/* each with a reference */
-	struct synq_given_up given_up[SYNQ_WANTED_MAX];
+	struct synq_record *spare;	/* record.c: zeroed memory; or NULL */
+	spinlock_t fresh_lock;		/* record.c: protects next 2 fields */
+	struct list_head fresh;
+	struct synq_given_up given_up[SYNQ_GIVEN_UP];
 	struct work_struct attach_work;	/* set up by listener.c */
 	struct delayed_work tend_work;	/* listener.c */
 	struct delayed_work index_work;		/* index.c */

@@ -12,6 +12,8 @@
 
 #define END	0
 #define PADDING	1
+#define MPTCP	30
+#define MP_JOIN	1
 
 /**
  * synq_tcpopt_find() - find a TCP option
@@ -38,4 +40,18 @@ const u8 *synq_tcpopt_find(const u8 *option, const u8 *end, u32 kinds)
 		option += option[1];
 	}
 	return NULL;
+}
+
+/**
+ * synq_tcpopt_is_mp_join() - does a segment join a subflow to an MPTCP connection?
+ * @option: where the options of its header begin
+ * @end: of the header
+ *
+ * Context: any
+ * Return: true if so (RFC 8684)
+ */
+bool synq_tcpopt_is_mp_join(const u8 *option, const u8 *end)
+{
+	option = synq_tcpopt_find(option, end, BIT(MPTCP));
+	return option && option[1] > 2 && option[2] >> 4 == MP_JOIN;
 }

@@ -8,5 +8,6 @@
 #include <linux/types.h>
 
 const u8 *synq_tcpopt_find(const u8 *option, const u8 *end, u32 kinds);
+bool synq_tcpopt_is_mp_join(const u8 *option, const u8 *end);
 
 #endif /* _SYNQ_TCPOPT_H */

@@ -11,7 +11,7 @@
 # an option were offered that the kernel cannot read again from the final ACK.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-CASES=43
+CASES=44
 plan $((2 * CASES + 10))
 
 conf() {
@@ -96,11 +96,22 @@ silent() {
 		"$(counter bulk excess_unanswered)" -gt "$before"
 }
 
+# unseen NAME OPTION...
+unseen() {
+	local name=$1 before
+	shift
+	before=$(counter bulk seen)
+	answer "$@"
+	check "$name: no cookie, and not judged" test -z "$got" -a \
+		"$(counter bulk seen)" = "$before"
+}
+
 all=mss=1460,sack,ts=1000,ws=7
 # offers: what the client has
 offers() {
 	like_stock "MSS alone"
 	like_stock "no option at all" -o ''
+	like_stock "MP_JOIN, where TCP listens" -o mss=1460,ts=1,join
 	like_stock "small MSS" -o mss=400,sack,ts=1000,ws=7
 	like_stock "all" -o $all
 	like_stock "time stamps alone" -o mss=1460,ts=4294967295
@@ -202,8 +213,10 @@ manage
 
 # --- none ---
 ends=(-s 10.200.0.1 "$V4")
-silent "wrong checksum" -W -o $all
-silent "MP_JOIN" -o mss=1460,ts=1,join
+unseen "wrong checksum" -W -o $all
+serve -M
+silent "MP_JOIN, where MPTCP listens" -o mss=1460,ts=1,join
+serve
 
 # --- as the stock kernel's ---
 family=4 ends=(-s 10.200.0.1 "$V4") route=(10.0.0.0/8 via 192.0.2.2)
@@ -249,7 +262,7 @@ is "one SYN-ACK for a SYN, none is sent again" \
 
 # --- none, by the listener ---
 serve -O 0,21,200
-silent "fewer hops than the listener wants" -T 100 -o $all
+unseen "fewer hops than the listener wants" -T 100 -o $all
 stop "$served"
 # signs WHAT: a listener that signs what it sends to somebody else
 signs() {

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # SYN cookies of synq and the host's own rulesets, those of conntrack above all:
-# what works with the kernel's cookies works with synq's, but for two that drop what
-# conntrack has not seen the SYN of, which are documented; and a port that the
-# firewall closes stays closed.
+# what works with the kernel's cookies works with synq's; SYNPROXY in front; and a port
+# that the firewall closes stays closed.
 #
-# Would miss its mark if: the answer were sent before the firewall, or conntrack
-# took it for invalid, or did not translate its address back.
+# Would miss its mark if: the answer were sent before the firewall or before conntrack
+# knows the connection; or if conntrack took it for invalid, or did not translate its
+# address back.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft
-plan 18
+plan 23
 
 conf() {
 	apply <<-EOT
@@ -79,10 +79,12 @@ both "invalid is dropped on the way out" 3 3
 rules <<<"table inet t { chain in { $input $track; }; chain out { $output policy drop; ct state established,related accept; meta l4proto icmpv6 accept; }; }"
 both "nothing but established and related goes out" 3 3
 rules <<<"table inet t { chain in { $input ct state new tcp flags & (syn|ack) != syn drop; }; }"
-both "new without SYN is dropped (documented)" 3 0
+both "new without SYN is dropped" 3 3
+rules <<<"table inet t { chain in { $input policy drop; ct state established,related accept; ct state new tcp flags & (fin|syn|rst|ack) == syn accept; meta l4proto icmpv6 accept; }; }"
+both "only a SYN is new" 3 3
 srv sh -c 'echo 0 >/proc/sys/net/netfilter/nf_conntrack_tcp_loose'
 rules <<<"table inet t { chain in { $input ct state invalid drop; }; }"
-both "nf_conntrack_tcp_loose=0 and invalid dropped (documented)" 3 0
+both "nf_conntrack_tcp_loose=0 and invalid dropped" 3 3
 srv sh -c 'echo 1 >/proc/sys/net/netfilter/nf_conntrack_tcp_loose'
 rules <<<"table inet t { chain in { $input $track; }; chain pre { type nat hook prerouting priority dstnat; tcp dport 80 redirect to :$PORT; }; }"
 both "redirected from another port" 3 3 80
@@ -90,6 +92,19 @@ rules <<<"table inet t { chain in { $input $track; }; chain pre { type nat hook 
 both "redirected, IPv6, and everything masqueraded" 3 3 80 $V6
 rules <<<"table inet t { chain pre { type filter hook prerouting priority raw; tcp dport $PORT notrack; }; chain in { $input $track; }; }"
 both "not tracked" 3 3
+
+# --- SYNPROXY: its cookies, and then its own SYN in the name of the client ---
+srv sh -c 'echo 0 >/proc/sys/net/netfilter/nf_conntrack_tcp_loose'
+rules <<<"table inet t { chain pre { type filter hook prerouting priority raw; iifname != lo tcp dport $PORT tcp flags syn notrack; }; chain in { $input tcp dport $PORT ct state invalid,untracked synproxy mss 1460 wscale 7 timestamp sack-perm; ct state invalid drop; }; }"
+sq on
+before=$(counter bulk seen) others=$(counter local seen)
+"$PEER" client -N "$CLI" -n 3 -c 1 -s 10.3.0.2 -w 5000 $V4 $PORT >"$TMP/c"
+is "SYNPROXY: served" "$(field "$TMP/c" answered)" 3
+is "SYNPROXY: each is charged once, as the client's class" \
+	$(($(counter bulk seen) - before)) 3
+is "SYNPROXY: and nothing as the host's" $(($(counter local seen) - others)) 0
+srv nft flush ruleset
+srv sh -c 'echo 1 >/proc/sys/net/netfilter/nf_conntrack_tcp_loose'
 
 # --- closed ---
 rules <<<"table inet t { chain in { $input tcp dport $PORT drop; }; }"

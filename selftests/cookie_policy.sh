@@ -14,7 +14,7 @@
 need nft
 EXAMPLE=$DIR/synq_order
 need "$EXAMPLE"
-plan 47
+plan 48
 
 # conf GOLD BULK LISTENER: options
 conf() {
@@ -166,7 +166,11 @@ sq flush
 # --- the sysctl ---
 set_sysctl "$SRV" net.ipv4.tcp_syncookies 2
 conf "" "cookies never" 2>"$TMP/said"
-check "tcp_syncookies=2: nothing to say, since never holds" test ! -s "$TMP/said"
+check "tcp_syncookies=2: said that everybody gets the kernel's" \
+	has "$TMP/said" 'note: everybody gets a cookie'
+manage
+clients 10.3.0.1 10
+is "tcp_syncookies=2: and everybody does" "$got" "10 10"
 set_sysctl "$SRV" net.ipv4.tcp_syncookies 0
 conf "" "" "cookies always" 2>"$TMP/said"
 check "tcp_syncookies=0: said that always sends none" \

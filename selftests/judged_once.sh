@@ -1,15 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Each SYN is judged once: before the host's firewall, or behind it if it may be
-# answered by a cookie.  Which of the two may change while it is on its way from the one
-# to the other: packets that come together pass the first place in lists before any
-# of them comes to the second, and the first of a list may bring cookies on for the
-# last; and a program (NFQUEUE) holds SYNs up in between.
+# Each SYN is judged once, where it comes to its listener, by what holds then: packets
+# that come together pass the first hook in lists before any of them comes there, and
+# the first of a list may bring cookies on for the last; and a program (NFQUEUE) holds
+# SYNs up in between.
 #
-# Would miss its mark if: the second place found out for itself what the first had
-# done, or looked for it by another address, or took it for done since the
-# firewall had dropped the same SYN a while ago.
+# Would miss its mark if: a hook before took tokens, counted, or decided.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft tc
@@ -218,7 +215,8 @@ both() {
 	is "$1, no cookies any more: none is sent" "$answered" 0
 	soon switched_on "$2"
 	is "$1, cookies from now on: judged once" "$judged" 15
-	is "$1, cookies from now on: for who came after that" "$answered" 5
+	is "$1, cookies from now on: for all that come to the listener after that" \
+		"$answered" 15
 }
 
 server "$TMP/server" -a :: -b 256 -m epoll $PORT

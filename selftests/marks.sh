@@ -4,7 +4,7 @@
 # Packet marks in both directions, with the rulesets of nft/: sources are put
 # into classes by nft sets, a judged SYN leaves with its class, later chains
 # count by it, and the connection keeps the class of its SYN in the accept
-# queue, through SYN cookies as well, whose final ACK has it without any rule.
+# queue, and where it is served, through SYN cookies as well, without any rule.
 # Other bits of the mark stay. Masks and marks that cannot be are refused, with the
 # reason, and routing rules that test the same bits are named. The gate is in
 # marks_gate.sh.
@@ -70,10 +70,10 @@ order_under() {
 		"$4 $4 $4 $5 $5 $5"
 }
 
-# acks_are COUNTER N: ACKs that no rule gave a class, and that have gold's mark
-acks_are() {
-	[ "$(srv nft list counter inet other "$1" |
-		sed -n 's/.*packets \([0-9]*\).*/\1/p')" = "$2" ]
+# served_are SET N: connections that no rule gave a class, and that have gold's mark
+served_are() {
+	[ "$(srv nft -j list set inet other "$1" | grep -o '"elem": \[.*\]' |
+		grep -o '[0-9]\+' | wc -l)" = "$2" ]
 }
 
 # refused NAME REGEX COMMAND...: one test: status 1, one line that says why, and the
@@ -113,15 +113,26 @@ srv nft -f - <<-EOT
 		chain after {
 			type filter hook prerouting priority raw + 30;
 			tcp flags & (syn | ack) == syn meta mark & 0xf0ffffff != 0x15 counter name wrong
-			tcp dport != 80 accept
-			tcp flags & (syn | ack) != ack accept
+		}
+		chain replies {
+			type filter hook output priority 0;
+			tcp sport != 80 accept
+			tcp flags & (syn | rst) != 0 accept
 			meta mark & 0x0f000000 != 0x01000000 accept
-			ip saddr 10.2.0.0/16 counter name acks4
-			ip6 saddr fd00:2::/32 counter name acks6
+			ip daddr 10.2.0.2 add @served4 { tcp dport }
+			ip6 daddr fd00:2::2 add @served6 { tcp dport }
 		}
 		counter wrong { }
-		counter acks4 { }
-		counter acks6 { }
+		set served4 {
+			type inet_service
+			flags dynamic
+			size 64
+		}
+		set served6 {
+			type inet_service
+			flags dynamic
+			size 64
+		}
 	}
 EOT
 
@@ -180,11 +191,11 @@ order_under 2 "and by the mark of the ACK where cookies are sent" "${by_v4[@]}"
 order_under 2 "IPv6: and by the mark of the ACK where cookies are sent" "${by_v6[@]}"
 
 # Cookies are still sent.  These have a class by match, and no rule marks them.
-server "$TMP/acks" -a :: -m list -E "$TMP/end" -b 64 $PORT
+server "$TMP/served" -a :: -m list -E "$TMP/end" -b 64 $PORT
 one 10.2.0.2 3
-check "the ACK of a cookie has its class's mark" wait_for 10 acks_are acks4 3
+check "a connection of a cookie has its class's mark" wait_for 10 served_are served4 3
 one fd00:2::2 3
-check "IPv6: the ACK of a cookie has its class's mark" wait_for 10 acks_are acks6 3
+check "IPv6: a connection of a cookie has its class's mark" wait_for 10 served_are served6 3
 stop "$LAST"
 
 refused "two classes of one mark" \

@@ -134,10 +134,18 @@ time_wait() {
 	# Clients that left before the server closed have left nothing behind there.
 	in_three_classes
 	again 20000
-	again_limited "$1, more than the rate, cookies" excess cookie
-	within "$1, no cookie: the connection in TIME_WAIT would not know it" \
-		"$(counter bulk excess_cookie 8081)" 0 0
-	check "$1: dropped, and counted" counter_from bulk excess_unanswered 10 8081
+	must_come 30 left_are $TUPLES "$from"
+	police excess cookie
+	sq listener add port 8081
+	again 800
+	# Where the kernel tells its listener what it follows a SYN has no cookie; 6.1
+	# forgets it on the way, and it may have one.
+	answered=$(($(counter bulk admitted 8081) + $(counter bulk excess_cookie 8081)))
+	is "$1, more than the rate, cookies: connect who was let in, or has one" \
+		"$(field "$TMP/again" connected)" $answered
+	check "$1, more than the rate, cookies: some do" test $answered -ge 1
+	is "$1: the others are dropped, and counted" \
+		"$(counter bulk excess_unanswered 8081)" $((TUPLES - answered))
 }
 
 server "$TMP/closing" -r 0 8081

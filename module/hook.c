@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * netfilter's hooks.  The only file that knows what they are; it reads IP headers, and
+ * finds TCP's.
+ *
+ * PREROUTING	after nft's and iptables' raw chains (which may mark) and before conntrack
+ *		(so that a refused SYN costs no entry): SYNs that their listener would
+ *		refuse are dropped, others get marks (peek.c).
+ * LOCAL_IN	after the host's firewall: a listener to which a SYN goes, and that nobody
+ *		manages yet, is managed from then on (listener.c), so that its very first SYN
+ *		is judged there.  Here its address is what rules have made of it, and TPROXY
+ *		has given it its socket.
+ * FORWARD	SYNs for the destinations of other hosts that are named (conf->forward) are
+ *		policed (judge.c), after the firewall, and after the destination was
+ *		rewritten.  Fragments that nobody has put together pass.
+ *
+ * Each is registered per network namespace, and only while it has a configured listener,
+ * or destinations that it forwards to.
+ *
+ * The hooks run in softirq, or process context (NFQUEUE), under rcu_read_lock(), with no
+ * lock; what registers them in process context, with &synq_net.lock held.
+ */
+#include <linux/ipv6.h>
+#include <linux/lockdep.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv4.h>
+#include <linux/netfilter_ipv6.h>
+#include <linux/notifier.h>
+#include <linux/overflow.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/netfilter/nf_conntrack.h>
+#include <net/tcp.h>
+#include "conf.h"
+#include "hook.h"
+#include "judge.h"
+#include "listener.h"
+#include "peek.h"
+#include "record.h"
+#include "standing.h"
+
+/* --- packets --- */
+
+/*
+ * What comes in through a VRF passes twice; the second time skb->dev is the
+ * VRF itself, which the socket lookups want.
+ */
+static bool is_to_be_judged(const struct sk_buff *skb)
+{
+	return skb->pkt_type == PACKET_HOST && !netif_is_l3_slave(skb->dev);
+}
+
+static bool is_whole4(const struct sk_buff *skb)
+{
+	return !ip_is_fragment(ip_hdr(skb)) && is_to_be_judged(skb);
+}
+
+/* Most of what comes is no SYN, and is asked nothing else.  Where it is not sure: true. */
+static __always_inline bool may_be_syn(const struct sk_buff *skb, unsigned int thoff)
+{
+	const struct tcphdr *th;
+
+	if (skb_headlen(skb) < thoff + sizeof(*th))
+		return true;
+	th = (const struct tcphdr *)(skb->data + thoff);
+	return th->syn && !th->ack;
+}
+
+/* What begins like one may be the middle of a fragment. */
+static __always_inline bool may_be_syn4(const struct sk_buff *skb)
+{
+	return ip_hdr(skb)->protocol == IPPROTO_TCP &&
+	       may_be_syn(skb, ip_hdrlen(skb));
+}
+
+/* Where TCP's header is, from skb->data on, if it is the first behind IP's. */
+static unsigned int behind_ip6(const struct sk_buff *skb)
+{
+	return skb_network_offset(skb) + sizeof(struct ipv6hdr);
+}
+
+/* Behind other headers; 0: there is none, or not in this fragment. */
+static noinline unsigned int find_tcp6(const struct sk_buff *skb)
+{
+	unsigned short frag_off = 0;
+	unsigned int thoff = 0;
+	int flags = 0;
+
+	return ipv6_find_hdr(skb, &thoff, -1, &frag_off, &flags) ==
+	       IPPROTO_TCP && !frag_off ? thoff : 0;
+}
+
+/* Nearly always there is nothing between. */
+static __always_inline unsigned int tcp6(const struct sk_buff *skb)
+{
+	return likely(ipv6_hdr(skb)->nexthdr == IPPROTO_TCP) ? behind_ip6(skb) :
+							       find_tcp6(skb);
+}
+
+static bool is_first_fragment(const struct sk_buff *skb, bool is_v6,
+			      unsigned int thoff)
+{
+	unsigned int at = 0;
+
+	return is_v6 && thoff != behind_ip6(skb) &&
+	       ipv6_find_hdr(skb, &at, NEXTHDR_FRAGMENT, NULL, NULL) ==
+	       NEXTHDR_FRAGMENT;
+}
+
+/* --- PREROUTING --- */
+
+/* What there is to be done with a SYN is not inline: it needs registers. */
+static noinline unsigned int peek4(struct synq_net *sn, const struct synq_conf *conf,
+				   struct sk_buff *skb)
+{
+	return !is_whole4(skb) || synq_peek4(sn, conf, skb) ? NF_ACCEPT : NF_DROP;
+}
+
+static unsigned int prerouting4(void *priv, struct sk_buff *skb,
+				const struct nf_hook_state *state)
+{
+	const struct synq_conf *conf = synq_conf_active(priv);
+
+	if (!conf || !may_be_syn4(skb))
+		return NF_ACCEPT;
+	return peek4(priv, conf, skb);
+}
+
+static noinline unsigned int peek6(struct synq_net *sn, const struct synq_conf *conf,
+				   struct sk_buff *skb, unsigned int thoff)
+{
+	return !is_to_be_judged(skb) || synq_peek6(sn, conf, skb, thoff) ?
+	       NF_ACCEPT : NF_DROP;
+}
+
+static unsigned int prerouting6(void *priv, struct sk_buff *skb,
+				const struct nf_hook_state *state)
+{
+	const struct synq_conf *conf = synq_conf_active(priv);
+	unsigned int thoff;
+
+	if (!conf)
+		return NF_ACCEPT;
+	thoff = tcp6(skb);
+	if (!thoff || !may_be_syn(skb, thoff))
+		return NF_ACCEPT;
+	return peek6(priv, conf, skb, thoff);
+}
+
+/* --- LOCAL_IN and FORWARD --- */
+
+static bool is_syn(const struct tcphdr *th)
+{
+	return th->syn && !th->ack && !th->rst && !th->fin;
+}
+
+/*
+ * A SYN that the stack drops before it asks who listens, or as soon as it has:
+ * its header is not all there, or it has flags that no SYN has.  Of a fragment
+ * the rest may come.
+ */
+static bool is_malformed(const struct sk_buff *skb, unsigned int thoff,
+			 const struct tcphdr *th, bool is_fragment)
+{
+	if (!th->syn || th->ack)
+		return false;
+	return th->rst || th->fin || th->doff < sizeof(*th) / 4 ||
+	       (thoff + 4 * th->doff > skb->len && !is_fragment);
+}
+
+/* Set by TPROXY, or by a program of tc's; early demux sets no listener. */
+static struct sock *assigned_listener(const struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+
+	return sk && READ_ONCE(sk->__sk_common.skc_state) == TCP_LISTEN ?
+	       sk : NULL;
+}
+
+static bool has_lookup_program(const struct net *net)
+{
+	return rcu_access_pointer(net->bpf.run_array[NETNS_BPF_SK_LOOKUP]);
+}
+
+/* A rule or a program may give it to a socket of another port. */
+static bool is_for_us(const struct synq_net *sn, const struct synq_conf *conf,
+		      const struct sk_buff *skb, const struct tcphdr *th)
+{
+	return synq_conf_port(conf, ntohs(th->dest)) || assigned_listener(skb) ||
+	       has_lookup_program(sn->net);
+}
+
+/* Counts what is no SYN for the stack, though it looks like one, where it is for us. */
+static bool read_syn(struct synq_net *sn, const struct synq_conf *conf,
+		     const struct sk_buff *skb, unsigned int thoff, bool is_v6,
+		     unsigned int hook, struct synq_segment *seg)
+{
+	bool is_fragment = is_first_fragment(skb, is_v6, thoff);
+	bool is_local = hook == NF_INET_LOCAL_IN;
+	struct synq_client *client = &seg->client;
+	const struct tcphdr *th;
+	struct tcphdr buf;
+
+	th = skb_header_pointer(skb, thoff, sizeof(buf), &buf);
+	if (!th) {
+		if (is_local)
+			atomic64_inc(is_fragment ? &sn->fragments :
+						   &sn->malformed);
+		return false;
+	}
+	if (is_local && !is_for_us(sn, conf, skb, th))
+		return false;
+	if (is_malformed(skb, thoff, th, is_fragment)) {
+		if (is_local)
+			atomic64_inc(&sn->malformed);
+		return false;
+	}
+	if (!is_syn(th))
+		return false;
+	client->is_v6 = is_v6;
+	client->addr = is_v6 ? (const void *)&ipv6_hdr(skb)->saddr :
+			       (const void *)&ip_hdr(skb)->saddr;
+	client->daddr = is_v6 ? (const void *)&ipv6_hdr(skb)->daddr :
+				(const void *)&ip_hdr(skb)->daddr;
+	client->mark = skb->mark;
+	client->dport = th->dest;
+	client->is_local = synq_classify_is_own(sn->net, skb->skb_iif, is_v6,
+						client->addr);
+	seg->sport = th->source;
+	seg->seq = th->seq;
+	seg->dif = skb->dev->ifindex;
+	if (netif_is_l3_master(skb->dev))
+		seg->sdif = is_v6 ? inet6_sdif(skb) : inet_sdif(skb);
+	return true;
+}
+
+/* Was the destination of a SYN rewritten?  Nobody does so without conntrack. */
+static bool is_rewritten(const struct sk_buff *skb)
+{
+	enum ip_conntrack_info ctinfo;
+	const struct nf_conn *ct = nf_ct_get(skb, &ctinfo);
+
+	return ct && ct->status & IPS_DST_NAT;
+}
+
+/*
+ * Sockets of the kernel itself are left alone.  A socket that was found may be closed
+ * meanwhile on another CPU: it stays until a grace period is over, but has no port any
+ * more.
+ */
+static bool is_configured(const struct synq_conf *conf, const struct sock *sk)
+{
+	return sk->sk_net_refcnt &&
+	       synq_conf_listener(conf, READ_ONCE(inet_sk(sk)->inet_num));
+}
+
+/* Sees to it that who listens for a SYN is managed. */
+static void seek(struct synq_net *sn, const struct synq_conf *conf,
+		 const struct sk_buff *skb, const struct synq_segment *seg)
+{
+	struct sock *sk = assigned_listener(skb);
+	bool is_chosen = sk || has_lookup_program(sn->net) || is_rewritten(skb);
+	const struct synq_note *note = synq_standing_find(conf, seg);
+
+	/* Another SYN has been there just now. */
+	if (!is_chosen && note && note->port && !note->is_group)
+		return;
+	if (!sk)
+		sk = synq_segment_listener(sn->net, seg);
+	if (!sk) {
+		atomic64_inc(&sn->no_listener);
+		return;
+	}
+	if (!is_configured(conf, sk))
+		return;
+	if (!synq_record_find(sk))
+		synq_listener_attach(sn, conf, sk);
+	if (!is_chosen && !note)
+		synq_standing_open(conf, seg, sk);
+}
+
+static bool is_forwarded(const struct synq_conf *conf,
+			 const struct synq_client *client)
+{
+	const struct synq_service_ask ask = {
+		.to = client->daddr,
+		.port = ntohs(client->dport),
+		.is_v6 = client->is_v6,
+	};
+	unsigned int i;
+
+	for (i = 0; i < conf->n_forwards; i++)
+		if (synq_service_is_to(&conf->forward[i], &ask))
+			return true;
+	return false;
+}
+
+static noinline unsigned int look(struct synq_net *sn, const struct synq_conf *conf,
+				  struct sk_buff *skb, unsigned int thoff,
+				  bool is_v6, unsigned int hook)
+{
+	struct synq_segment seg = { };
+
+	if (!read_syn(sn, conf, skb, thoff, is_v6, hook, &seg))
+		return NF_ACCEPT;
+	if (hook == NF_INET_LOCAL_IN) {
+		seek(sn, conf, skb, &seg);
+		return NF_ACCEPT;
+	}
+	return !is_forwarded(conf, &seg.client) ||
+	       synq_judge_forwarded(sn, conf, skb, &seg) ? NF_ACCEPT : NF_DROP;
+}
+
+static unsigned int hook4(void *priv, struct sk_buff *skb,
+			  const struct nf_hook_state *state)
+{
+	const struct synq_conf *conf = synq_conf_active(priv);
+
+	if (!conf || !may_be_syn4(skb) || !is_whole4(skb))
+		return NF_ACCEPT;
+	return look(priv, conf, skb, ip_hdrlen(skb), false, state->hook);
+}
+
+static unsigned int hook6(void *priv, struct sk_buff *skb,
+			  const struct nf_hook_state *state)
+{
+	const struct synq_conf *conf = synq_conf_active(priv);
+	unsigned int thoff;
+
+	if (!conf)
+		return NF_ACCEPT;
+	thoff = tcp6(skb);
+	if (!thoff || !may_be_syn(skb, thoff) || !is_to_be_judged(skb))
+		return NF_ACCEPT;
+	return look(priv, conf, skb, thoff, true, state->hook);
+}
+
+/* --- registering --- */
+
+/* Of SYNs for this host. */
+static const struct nf_hook_ops ops_local[] = {
+	{
+		.hook		= prerouting4,
+		.pf		= NFPROTO_IPV4,
+		.hooknum	= NF_INET_PRE_ROUTING,
+		.priority	= NF_IP_PRI_RAW + 10,
+	},
+	{
+		.hook		= prerouting6,
+		.pf		= NFPROTO_IPV6,
+		.hooknum	= NF_INET_PRE_ROUTING,
+		.priority	= NF_IP6_PRI_RAW + 10,
+	},
+	{
+		.hook		= hook4,
+		.pf		= NFPROTO_IPV4,
+		.hooknum	= NF_INET_LOCAL_IN,
+		.priority	= NF_IP_PRI_FILTER + 10,
+	},
+	{
+		.hook		= hook6,
+		.pf		= NFPROTO_IPV6,
+		.hooknum	= NF_INET_LOCAL_IN,
+		.priority	= NF_IP6_PRI_FILTER + 10,
+	},
+};
+
+/* And for others. */
+static const struct nf_hook_ops ops_forward[] = {
+	{
+		.hook		= hook4,
+		.pf		= NFPROTO_IPV4,
+		.hooknum	= NF_INET_FORWARD,
+		.priority	= NF_IP_PRI_FILTER + 10,
+	},
+	{
+		.hook		= hook6,
+		.pf		= NFPROTO_IPV6,
+		.hooknum	= NF_INET_FORWARD,
+		.priority	= NF_IP6_PRI_FILTER + 10,
+	},
+};
+
+/**
+ * struct synq_hooks - hooks of a network namespace
+ * @rcu: freed after a grace period: who lists hooks reads them under RCU
+ * @n: number of @ops
+ * @ops: each with that namespace's state, which need not be looked up for a packet
+ */
+struct synq_hooks {
+	struct rcu_head rcu;
+	unsigned int n;
+	struct nf_hook_ops ops[];
+};
+
+static int hook_up(struct synq_net *sn, struct synq_hooks **hooks, bool wanted,
+		   const struct nf_hook_ops *ops, unsigned int n)
+{
+	struct synq_hooks *own;
+	unsigned int i;
+	int err;
+
+	if (!wanted || *hooks)
+		return 0;
+	own = kmalloc(struct_size(own, ops, n), GFP_KERNEL_ACCOUNT);
+	if (!own)
+		return -ENOMEM;
+	own->n = n;
+	memcpy(own->ops, ops, n * sizeof(*ops));
+	for (i = 0; i < n; i++)
+		own->ops[i].priv = sn;
+	err = nf_register_net_hooks(sn->net, own->ops, n);
+	if (err)
+		kfree_rcu(own, rcu);
+	else
+		*hooks = own;
+	return err;
+}
+
+static void unhook(struct synq_net *sn, struct synq_hooks **hooks, bool wanted)
+{
+	if (wanted || !*hooks)
+		return;
+	nf_unregister_net_hooks(sn->net, (*hooks)->ops, (*hooks)->n);
+	kfree_rcu(*hooks, rcu);
+	*hooks = NULL;
+}
+
+static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
+{
+	const struct synq_conf_change *change = data;
+	const struct synq_conf *conf = change->conf;
+	struct synq_net *sn = change->sn;
+	bool locally = conf && conf->n_listeners;
+	bool elsewhere = conf && conf->n_forwards;
+	bool had;
+	int err;
+
+	lockdep_assert_held(&sn->lock);
+	switch ((enum synq_conf_event)event) {
+	case SYNQ_CONF_PREPARE:
+		had = sn->hooks[0];
+		err = hook_up(sn, &sn->hooks[0], locally, ops_local,
+			      ARRAY_SIZE(ops_local)) ?:
+		      hook_up(sn, &sn->hooks[1], elsewhere, ops_forward,
+			      ARRAY_SIZE(ops_forward));
+		if (err) {
+			unhook(sn, &sn->hooks[0], had);
+			return notifier_from_errno(err);
+		}
+		break;
+	case SYNQ_CONF_PUBLISHED:
+		unhook(sn, &sn->hooks[0], locally);
+		unhook(sn, &sn->hooks[1], elsewhere);
+		break;
+	case SYNQ_CONF_SWITCHED:
+		break;
+	}
+	return NOTIFY_OK;
+}
+
+/* Before listener.c: no new socket is found once the old ones are left. */
+static struct notifier_block conf_nb = {
+	.notifier_call = on_conf,
+	.priority = 1,
+};
+
+/**
+ * synq_hook_init() - follow the configuration
+ *
+ * Context: process
+ * Return: 0
+ */
+int synq_hook_init(void)
+{
+	return synq_conf_observe(&conf_nb);
+}
+
+/**
+ * synq_hook_exit() - undo synq_hook_init()
+ *
+ * Context: process; every namespace is unconfigured
+ */
+void synq_hook_exit(void)
+{
+	synq_conf_ignore(&conf_nb);
+}

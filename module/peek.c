@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * PREROUTING peeks at SYNs: one that its listener would refuse anyway is dropped before
+ * conntrack and routing.  What a flood costs is what it takes to refuse one SYN.
+ *
+ * Two things are asked, of SYNs that go to where another has just reached a managed
+ * listener (standing.c): whether a refusal of the class stands there, and whether a
+ * bucket is empty for which excess is dropped.  Buckets are asked, never taken from:
+ * tokens are the business of who judges the SYN at its listener (judge.c).  A SYN that is
+ * dropped here is counted, and remembered, as it would be there.  One that belongs to a
+ * connection, half open included, passes; and so does one that joins an MPTCP
+ * connection, unless it exceeds a rate.
+ *
+ * What passes gets the mark of its class here, if classes have marks, so that rules can
+ * match it.  Where matches depend on the destination that is done only if somebody
+ * listens there: elsewhere a rule may be about to rewrite it.  The class that counts
+ * is the one that the SYN has when it comes to its listener, which decides it by that
+ * mark, whoever has written it.
+ *
+ * The short way is one function, read from the packet, with no copy of what it reads:
+ * each call and each place on the stack is a part of what it costs.  What is seldom done
+ * is not inline.
+ *
+ * Softirq, or process context, under rcu_read_lock(); no lock.
+ */
+#include <linux/bits.h>
+#include <linux/ipv6.h>
+#include <linux/ktime.h>
+#include <linux/skbuff.h>
+#include <linux/string.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/tcp.h>
+#include "aggregate.h"
+#include "compat.h"
+#include "peek.h"
+#include "policer.h"
+#include "refusal.h"
+#include "segment.h"
+#include "standing.h"
+#include "tcpopt.h"
+#include "verdict.h"
+
+/* By what stands before its source: out of the way of who has neither. */
+static noinline const struct synq_class *
+class_by_mark_or_service(struct net *net, const struct synq_conf *conf,
+			 const struct sk_buff *skb, const void *saddr,
+			 const void *daddr, __be16 dport, bool is_v6)
+{
+	const struct synq_client client = {
+		.addr = saddr,
+		.daddr = daddr,
+		.mark = skb->mark,
+		.dport = dport,
+		.is_v6 = is_v6,
+		.is_local = synq_classify_is_own(net, skb->skb_iif, is_v6,
+						 saddr),
+	};
+
+	return synq_classify(conf, &client, NULL);
+}
+
+static __always_inline const struct synq_class *
+class_of(struct net *net, const struct synq_conf *conf,
+	 const struct sk_buff *skb, const void *saddr, const void *daddr,
+	 __be16 dport, bool is_v6)
+{
+	u16 value;
+
+	if (unlikely(skb->mark & conf->mark_mask || conf->n_services))
+		return class_by_mark_or_service(net, conf, skb, saddr, daddr,
+						dport, is_v6);
+	value = is_v6 ? synq_lpm_lookup128(&conf->lpm[1], saddr, NULL) :
+			synq_lpm_lookup32(&conf->lpm[0], saddr, NULL);
+	if (value)
+		return conf->class - 1 + value;
+	return synq_classify_unmatched(conf, synq_classify_is_own(net, skb->skb_iif,
+								  is_v6, saddr));
+}
+
+static __always_inline bool is_known(struct net *net, const void *saddr,
+				     const void *daddr, const struct tcphdr *th,
+				     int dif, int sdif, bool is_v6)
+{
+	struct sock *sk;
+
+	if (is_v6)
+		sk = synq_lookup_established6(net, saddr, th->source, daddr,
+					      ntohs(th->dest), dif, sdif);
+	else
+		sk = synq_lookup_established4(net, *(const __be32 *)saddr,
+					      th->source,
+					      *(const __be32 *)daddr,
+					      ntohs(th->dest), dif, sdif);
+	return unlikely(sk) && synq_segment_is_known(sk);
+}
+
+/* By the clock itself; and whether a class is as empty for the whole jiffy. */
+static noinline enum synq_source_answer
+ask_exactly(struct synq_net *sn, const struct synq_class *class,
+	    struct synq_note *note, const void *saddr, bool is_v6)
+{
+	enum synq_source_answer answer;
+
+	answer = synq_policer_ask(sn, class, is_v6, saddr, ktime_get_ns());
+	if (answer == SYNQ_SOURCE_CLASS_EXCEEDS && !class->aggregates &&
+	    synq_policer_ask(sn, class, is_v6, saddr, note->until_ns) !=
+	    SYNQ_SOURCE_CONFORMS)
+		note->empty |= BIT(class->slot);
+	return answer;
+}
+
+/* Out of the way as long as a jiffy's SYNs are of one class, as nearly always. */
+static noinline void set_span(struct synq_note *note,
+			      const struct synq_class *class)
+{
+	note->slot = class->slot;
+	synq_source_span(&class->source_tbf, note->until_ns, &note->span);
+}
+
+/* As far as can be seen without the clock. */
+static __always_inline enum synq_source_answer
+ask_shortly(struct synq_net *sn, const struct synq_class *class,
+	    struct synq_note *note, const void *saddr, bool is_v6)
+{
+	const struct synq_aggregates *aggregates = class->aggregates;
+	u64 hash;
+
+	if (!aggregates) {
+		if (note->empty & BIT(class->slot))
+			return SYNQ_SOURCE_CLASS_EXCEEDS;
+	} else {
+		if (unlikely(note->slot != class->slot))
+			set_span(note, class);
+		hash = is_v6 ? synq_aggregate_hash6(aggregates, saddr) :
+			       synq_aggregate_hash4(aggregates,
+						    *(const __be32 *)saddr);
+		if (synq_source_exceeds(&aggregates->table, hash,
+					&note->span))
+			return SYNQ_SOURCE_EXCEEDS;
+	}
+	return ask_exactly(sn, class, note, saddr, is_v6);
+}
+
+static __always_inline u64 fingerprint(const struct synq_net *sn,
+				       const void *saddr, const void *daddr,
+				       const struct tcphdr *th, bool is_v6)
+{
+	u64 addresses, ports_and_seq;
+
+	if (is_v6)
+		addresses = synq_segment_addresses6(sn, saddr, daddr);
+	else
+		memcpy(&addresses, saddr, sizeof(addresses));
+	memcpy(&ports_and_seq, th, sizeof(ports_and_seq));
+	return synq_segment_fingerprint_of(sn, addresses, ports_and_seq);
+}
+
+static noinline void sample(struct synq_refusals *refusals, const void *saddr,
+			    const struct synq_port *port,
+			    const struct synq_class *class,
+			    enum synq_verdict verdict, bool is_retry,
+			    bool source_exceeded, bool is_v6)
+{
+	const struct synq_refusal_syn syn = {
+		.saddr = saddr,
+		.is_v6 = is_v6,
+		.is_retry = is_retry,
+		.source_exceeded = source_exceeded,
+	};
+
+	if (!synq_refusal_is_sated(refusals, is_retry))
+		synq_refusal_sample(refusals, &syn, port, class, verdict);
+}
+
+/* Counts a SYN that is dropped. */
+static __always_inline u64 __percpu *count(const struct synq_port *port,
+					   const struct synq_class *class,
+					   enum synq_verdict verdict,
+					   bool source_exceeded)
+{
+	u64 __percpu *counter = port->counters->n[class->slot];
+
+	this_cpu_inc(counter[SYNQ_COUNT_SEEN]);
+	this_cpu_inc(counter[synq_verdict_row[verdict].counter]);
+	if (source_exceeded)
+		this_cpu_inc(counter[SYNQ_COUNT_SOURCE_EXCEEDED]);
+	return counter;
+}
+
+/* Its connection is there already, and never in the accept queue. */
+static noinline bool joins(const struct sk_buff *skb, unsigned int thoff)
+{
+	u8 buf[60];
+	const struct tcphdr *th = skb_header_pointer(skb, thoff, sizeof(*th), buf);
+	unsigned int len = th ? 4 * th->doff : 0;
+
+	th = skb_header_pointer(skb, thoff, len, buf);
+	return th && synq_tcpopt_is_mp_join((const u8 *)(th + 1),
+					    (const u8 *)th + len);
+}
+
+/*
+ * What its listener would say.  SYNQ_VERDICT_ADMIT: nobody knows; else sets
+ * @source_exceeded.
+ */
+static __always_inline enum synq_verdict
+foresee(struct synq_net *sn, struct synq_note *note, const struct sk_buff *skb,
+	unsigned int thoff, const struct synq_class *class, const void *saddr,
+	bool is_v6, bool *source_exceeded)
+{
+	enum synq_source_answer answer = SYNQ_SOURCE_CONFORMS;
+	u8 verdict = note->refusal[class->slot];
+
+	if (class->drops)
+		answer = ask_shortly(sn, class, note, saddr, is_v6);
+	*source_exceeded = answer == SYNQ_SOURCE_EXCEEDS;
+	if (answer != SYNQ_SOURCE_CONFORMS)
+		return SYNQ_VERDICT_EXCESS_DROP;
+	if (verdict && unlikely(note->is_mptcp) && joins(skb, thoff))
+		return SYNQ_VERDICT_ADMIT;
+	return verdict;
+}
+
+/* Remembers a SYN that is dropped, and counts it if it was before. */
+static __always_inline void
+remember(const struct synq_net *sn, const struct synq_note *note,
+	 const struct synq_class *class, u64 __percpu *counter, u64 hash,
+	 const void *saddr, enum synq_verdict verdict, bool source_exceeded,
+	 bool is_v6)
+{
+	struct synq_refusals *refusals = rcu_dereference(sn->refusals);
+
+	if (unlikely(!refusals))
+		return;
+	if (unlikely(synq_fingerprint_note(&refusals->fingerprints, hash,
+					   note->ms) >= 0)) {
+		this_cpu_inc(counter[SYNQ_COUNT_RETRIES]);
+		sample(refusals, saddr, note->port, class, verdict, true,
+		       source_exceeded, is_v6);
+	} else if (unlikely(!synq_refusal_is_sated(refusals, false))) {
+		sample(refusals, saddr, note->port, class, verdict, false,
+		       source_exceeded, is_v6);
+	}
+}
+
+static bool somebody_listens(struct net *net, const struct synq_segment *seg)
+{
+	return synq_segment_listener(net, seg);
+}
+
+/* Who changes these bits meanwhile breaks their contract. */
+static noinline void mark(struct synq_net *sn, const struct synq_conf *conf,
+			  struct sk_buff *skb, const void *saddr,
+			  const struct tcphdr *th, int sdif, bool is_v6)
+{
+	const struct synq_segment seg = {
+		.client = {
+			.addr = saddr,
+			.daddr = saddr + (is_v6 ? sizeof(struct in6_addr) :
+						  sizeof(struct in_addr)),
+			.dport = th->dest,
+			.is_v6 = is_v6,
+		},
+		.sport = th->source,
+		.dif = skb->dev->ifindex,
+		.sdif = sdif,
+	};
+
+	if (!synq_conf_port(conf, ntohs(th->dest)) ||
+	    !synq_segment_is_for_host(sn->net, skb->dev, &seg) ||
+	    (conf->n_services && !somebody_listens(sn->net, &seg)))
+		return;
+	synq_classify_mark(conf, skb, class_of(sn->net, conf, skb, saddr,
+					       seg.client.daddr, th->dest, is_v6));
+}
+
+/* True: it is counted, and to be dropped. */
+static __always_inline bool peek(struct synq_net *sn, const struct synq_conf *conf,
+				 struct sk_buff *skb, const struct tcphdr *th,
+				 unsigned int thoff, const void *saddr, int sdif,
+				 bool is_v6)
+{
+	/* In either header the destination is behind the source. */
+	const void *daddr = saddr + (is_v6 ? sizeof(struct in6_addr) :
+					     sizeof(struct in_addr));
+	const int dif = skb->dev->ifindex;
+	const struct synq_class *class;
+	enum synq_verdict verdict;
+	struct synq_note *note;
+	u64 __percpu *counter;
+	bool source_exceeded;
+
+	/* A program of tc's may have chosen its socket. */
+	if (unlikely(!synq_standing_is_ours() || skb->sk))
+		return false;
+	note = synq_standing_place(is_v6, daddr, th->dest);
+	if (!synq_standing_is(note, conf, is_v6, daddr, th->dest, dif, sdif) ||
+	    !note->port)
+		return false;
+	class = class_of(sn->net, conf, skb, saddr, daddr, th->dest, is_v6);
+	verdict = foresee(sn, note, skb, thoff, class, saddr, is_v6,
+			  &source_exceeded);
+	if (verdict == SYNQ_VERDICT_ADMIT ||
+	    is_known(sn->net, saddr, daddr, th, dif, sdif, is_v6))
+		return false;
+	counter = count(note->port, class, verdict, source_exceeded);
+	remember(sn, note, class, counter,
+		 fingerprint(sn, saddr, daddr, th, is_v6), saddr, verdict,
+		 source_exceeded, is_v6);
+	return true;
+}
+
+/* Is a TCP header in reach?  Pointers into the packet change. */
+static __always_inline bool has_header(struct sk_buff *skb, unsigned int thoff)
+{
+	return likely(pskb_may_pull(skb, thoff + sizeof(struct tcphdr)));
+}
+
+/* And is it that of a SYN, and well-formed?  The rest is the stack's business. */
+static __always_inline bool is_syn(const struct sk_buff *skb,
+				   const struct tcphdr *th, unsigned int thoff)
+{
+	return (tcp_flag_word(th) & (TCP_FLAG_SYN | TCP_FLAG_ACK |
+				     TCP_FLAG_RST | TCP_FLAG_FIN)) ==
+	       TCP_FLAG_SYN && th->doff >= sizeof(*th) / 4 &&
+	       thoff + 4 * th->doff <= skb->len;
+}
+
+/**
+ * synq_peek4() - may an IPv4 SYN pass PREROUTING?
+ * @sn: network namespace
+ * @conf: snapshot
+ * @skb: a TCP segment for this host, no fragment; its TCP header may be made linear, so
+ *	that pointers into the packet change; gets a mark
+ *
+ * Context: any, rcu_read_lock()
+ * Return: false if it was counted as refused, and is to be dropped
+ */
+bool synq_peek4(struct synq_net *sn, const struct synq_conf *conf,
+		struct sk_buff *skb)
+{
+	const unsigned int thoff = ip_hdrlen(skb);
+	const struct tcphdr *th;
+	const void *saddr;
+	int sdif = 0;
+
+	if (!has_header(skb, thoff))
+		return true;
+	th = (const struct tcphdr *)(skb->data + thoff);
+	if (!is_syn(skb, th, thoff))
+		return true;
+	if (unlikely(netif_is_l3_master(skb->dev)))
+		sdif = inet_sdif(skb);
+	saddr = skb->data + offsetof(struct iphdr, saddr);
+	if (peek(sn, conf, skb, th, thoff, saddr, sdif, false))
+		return false;
+	if (unlikely(conf->mark_mask))
+		mark(sn, conf, skb, saddr, th, sdif, false);
+	return true;
+}
+
+/**
+ * synq_peek6() - may an IPv6 SYN pass PREROUTING?
+ * @sn: network namespace
+ * @conf: snapshot
+ * @skb: as for synq_peek4(), but that it may be the first fragment
+ * @thoff: where the TCP header begins, from the IP header on
+ *
+ * Context: any, rcu_read_lock()
+ * Return: as synq_peek4()
+ */
+bool synq_peek6(struct synq_net *sn, const struct synq_conf *conf,
+		struct sk_buff *skb, unsigned int thoff)
+{
+	const struct tcphdr *th;
+	const void *saddr;
+	int sdif = 0;
+
+	if (!has_header(skb, thoff))
+		return true;
+	th = (const struct tcphdr *)(skb->data + thoff);
+	if (!is_syn(skb, th, thoff))
+		return true;
+	if (unlikely(netif_is_l3_master(skb->dev)))
+		sdif = inet6_sdif(skb);
+	saddr = skb->data + offsetof(struct ipv6hdr, saddr);
+	if (peek(sn, conf, skb, th, thoff, saddr, sdif, true))
+		return false;
+	if (unlikely(conf->mark_mask))
+		mark(sn, conf, skb, saddr, th, sdif, true);
+	return true;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What each verdict on a SYN means: a row of a table.  See verdict.c.
+ */
+#ifndef _SYNQ_VERDICT_H
+#define _SYNQ_VERDICT_H
+
+#include "synq.h"
+
+/**
+ * struct synq_verdict_row - what a verdict means
+ * @counter: enum synq_counter that counts it
+ * @reason: enum synq_refused, unless the SYN is let in
+ * @unanswered: enum synq_verdict instead, where the SYN cannot be answered
+ * @lets_in: it is left to the stack
+ * @answers: it is answered in place of the listener
+ * @is_refused: the client was turned away, and is expected to try again
+ * @is_excess: a rate was exceeded
+ * @stands: a few ms later the next SYN of the class would be refused, too (standing.c)
+ */
+struct synq_verdict_row {
+	u8 counter;
+	u8 reason;
+	u8 unanswered;
+	bool lets_in;
+	bool answers;
+	bool is_refused;
+	bool is_excess;
+	bool stands;
+};
+
+extern const struct synq_verdict_row synq_verdict_row[SYNQ_VERDICTS];
+
+#endif /* _SYNQ_VERDICT_H */
