@@ -13,7 +13,8 @@
 #include "segment.h"
 #include "source.h"
 
-#define SYNQ_NOTES_SHIFT	6
+/* All modules together have 8 KB of each CPU. */
+#define SYNQ_NOTES_SHIFT	4
 #define SYNQ_NOTES	BIT(SYNQ_NOTES_SHIFT)
 
 /**
