@@ -14,7 +14,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/flood_lib.sh"
 FORMS=13
-plan $((2 * FORMS + 8 + 2 * 13 + 3 * 6 + 2 * 7 + 4))
+plan $((2 * FORMS + 8 + 2 * 13 + 3 * 6 + 2 * 8 + 4))
 
 seen() {
 	counter "$class" seen
@@ -114,7 +114,7 @@ in_three_classes() {
 	sq listener add port 8081
 }
 
-# time_wait NAME: connections from $from and $stranger to $to; seven tests
+# time_wait NAME: connections from $from and $stranger to $to; eight tests
 time_wait() {
 	local before
 	in_three_classes
@@ -138,14 +138,16 @@ time_wait() {
 	police excess cookie
 	sq listener add port 8081
 	again 800
-	# Where the kernel tells its listener what it follows a SYN has no cookie; 6.1
-	# forgets it on the way, and it may have one.
 	answered=$(($(counter bulk admitted 8081) + $(counter bulk excess_cookie 8081)))
 	is "$1, more than the rate, cookies: connect who was let in, or has one" \
 		"$(field "$TMP/again" connected)" $answered
 	check "$1, more than the rate, cookies: some do" test $answered -ge 1
 	is "$1: the others are dropped, and counted" \
 		"$(counter bulk excess_unanswered 8081)" $((TUPLES - answered))
+	case $(uname -r) in
+	6.1.*) skip "$1: no cookie" "the kernel forgets what they follow" ;;
+	*) is "$1: no cookie" "$(counter bulk excess_cookie 8081)" 0 ;;
+	esac
 }
 
 server "$TMP/closing" -r 0 8081
