@@ -10,7 +10,7 @@ COLOUR = {"idle": "#9aa0a6", "ingress-drop": "#3b3f45",
           "nft-limit": "#d98c10", "nft-hash": "#8a5a9e", "nft-meter": "#d98c10",
           "hashlimit": "#8a5a9e", "nft-synproxy": "#5b7fa6",
           "second-listener": "#5b7fa6",
-          "synq": "#0b6e4f", "synq:0": "#5cb894", "synq:2": "#084a35",
+          "synq": "#0b6e4f", "synq:0": "#5cb894",
           "synq-rate": "#0b6e4f", "synq-burst": "#0b6e4f"}
 
 
