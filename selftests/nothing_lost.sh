@@ -62,10 +62,16 @@ over() {
 	done
 }
 
+# Those who have closed at once send until somebody has it, however long it takes.
+nobody_sends() {
+	[ -z "$(cli ss -Htn state fin-wait-1)" ]
+}
+
 # account NAME: both ends, four tests
 account() {
 	local i made=0 sum=0 ids=0 isum=0 lost=0 failed=0
 	must_come 60 over
+	must_come 60 nobody_sends
 	touch "$TMP/end"
 	must_come 30 has "$TMP/s1" ^total
 	must_come 30 has "$TMP/s2" ^total
@@ -129,6 +135,7 @@ load_synq
 conf | apply
 traffic 3
 must_come 60 over
+must_come 60 nobody_sends
 touch "$TMP/end"
 must_come 30 has "$TMP/s1" ^total
 must_come 30 has "$TMP/s2" ^total
