@@ -353,9 +353,8 @@ static void leave(struct synq_record *record)
  * @conf: snapshot, which has its port
  * @sk: listener that nobody manages, found in this RCU section
  *
- * If that is not possible its SYN passes unjudged, which is counted.  It is tried again
- * with the next one, but for a second after it could not be done for other reasons than
- * that the owner was at the socket.
+ * If that is not possible its SYN passes unjudged, which is counted.  The next attempt is
+ * made a second later, or with the next SYN if the owner had the lock of the socket.
  *
  * Context: any, rcu_read_lock()
  */
@@ -387,10 +386,10 @@ void synq_listener_attach(struct synq_net *sn, const struct synq_conf *conf,
 		atomic64_inc(&sn->attach_busy);
 		return;
 	case -ENOMEM:
-		/* It provides for the next one. */
+		/* The worker provides memory for the next try. */
 		schedule_work(&sn->attach_work);
 		atomic64_inc(&sn->attach_failed);
-		return;
+		break;
 	case -ENOTSUPP:
 		atomic64_inc(&sn->foreign_owner);
 		break;
