@@ -200,7 +200,6 @@ static bool read_syn(struct synq_net *sn, const struct synq_conf *conf,
 {
 	bool is_fragment = is_first_fragment(skb, is_v6, thoff);
 	bool is_local = hook == NF_INET_LOCAL_IN;
-	struct synq_client *client = &seg->client;
 	const struct tcphdr *th;
 	struct tcphdr buf;
 
@@ -220,17 +219,7 @@ static bool read_syn(struct synq_net *sn, const struct synq_conf *conf,
 	}
 	if (!is_syn(th))
 		return false;
-	client->is_v6 = is_v6;
-	client->addr = is_v6 ? (const void *)&ipv6_hdr(skb)->saddr :
-			       (const void *)&ip_hdr(skb)->saddr;
-	client->daddr = is_v6 ? (const void *)&ipv6_hdr(skb)->daddr :
-				(const void *)&ip_hdr(skb)->daddr;
-	client->mark = skb->mark;
-	client->dport = th->dest;
-	client->is_local = synq_classify_is_own(sn->net, skb->skb_iif, is_v6,
-						client->addr);
-	seg->sport = th->source;
-	seg->seq = th->seq;
+	synq_segment_read(seg, sn->net, skb, th, is_v6);
 	seg->dif = skb->dev->ifindex;
 	if (netif_is_l3_master(skb->dev))
 		seg->sdif = is_v6 ? inet6_sdif(skb) : inet_sdif(skb);

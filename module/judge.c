@@ -316,20 +316,7 @@ static bool is_unwanted(const struct sk_buff *skb, bool is_v6)
 static void read_segment(struct synq_segment *seg, const struct sock *sk,
 			 struct sk_buff *skb, bool is_v6)
 {
-	const struct tcphdr *th = tcp_hdr(skb);
-	struct synq_client *client = &seg->client;
-
-	client->is_v6 = is_v6;
-	client->addr = is_v6 ? (const void *)&ipv6_hdr(skb)->saddr :
-			       (const void *)&ip_hdr(skb)->saddr;
-	client->daddr = is_v6 ? (const void *)&ipv6_hdr(skb)->daddr :
-				(const void *)&ip_hdr(skb)->daddr;
-	client->mark = skb->mark;
-	client->dport = th->dest;
-	client->is_local = synq_classify_is_own(sock_net(sk), skb->skb_iif, is_v6,
-						client->addr);
-	seg->sport = th->source;
-	seg->seq = th->seq;
+	synq_segment_read(seg, sock_net(sk), skb, tcp_hdr(skb), is_v6);
 	seg->dif = skb->skb_iif;
 	seg->sdif = is_v6 ? tcp_v6_sdif(skb) : tcp_v4_sdif(skb);
 }

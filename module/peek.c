@@ -327,6 +327,30 @@ static __always_inline bool is_syn(const struct sk_buff *skb,
 	       thoff + 4 * th->doff <= skb->len;
 }
 
+static __always_inline bool passes(struct synq_net *sn, const struct synq_conf *conf,
+				   struct sk_buff *skb, unsigned int thoff,
+				   bool is_v6)
+{
+	const struct tcphdr *th;
+	const void *saddr;
+	int sdif = 0;
+
+	if (!has_header(skb, thoff))
+		return true;
+	th = (const struct tcphdr *)(skb->data + thoff);
+	if (!is_syn(skb, th, thoff))
+		return true;
+	if (unlikely(netif_is_l3_master(skb->dev)))
+		sdif = is_v6 ? inet6_sdif(skb) : inet_sdif(skb);
+	saddr = skb->data + (is_v6 ? offsetof(struct ipv6hdr, saddr) :
+				     offsetof(struct iphdr, saddr));
+	if (peek(sn, conf, skb, th, thoff, saddr, sdif, is_v6))
+		return false;
+	if (unlikely(conf->mark_mask))
+		mark(sn, conf, skb, saddr, th, sdif, is_v6);
+	return true;
+}
+
 /**
  * synq_peek4() - may an IPv4 SYN pass PREROUTING?
  * @sn: network namespace
@@ -340,24 +364,7 @@ static __always_inline bool is_syn(const struct sk_buff *skb,
 bool synq_peek4(struct synq_net *sn, const struct synq_conf *conf,
 		struct sk_buff *skb)
 {
-	const unsigned int thoff = ip_hdrlen(skb);
-	const struct tcphdr *th;
-	const void *saddr;
-	int sdif = 0;
-
-	if (!has_header(skb, thoff))
-		return true;
-	th = (const struct tcphdr *)(skb->data + thoff);
-	if (!is_syn(skb, th, thoff))
-		return true;
-	if (unlikely(netif_is_l3_master(skb->dev)))
-		sdif = inet_sdif(skb);
-	saddr = skb->data + offsetof(struct iphdr, saddr);
-	if (peek(sn, conf, skb, th, thoff, saddr, sdif, false))
-		return false;
-	if (unlikely(conf->mark_mask))
-		mark(sn, conf, skb, saddr, th, sdif, false);
-	return true;
+	return passes(sn, conf, skb, ip_hdrlen(skb), false);
 }
 
 /**
@@ -373,21 +380,5 @@ bool synq_peek4(struct synq_net *sn, const struct synq_conf *conf,
 bool synq_peek6(struct synq_net *sn, const struct synq_conf *conf,
 		struct sk_buff *skb, unsigned int thoff)
 {
-	const struct tcphdr *th;
-	const void *saddr;
-	int sdif = 0;
-
-	if (!has_header(skb, thoff))
-		return true;
-	th = (const struct tcphdr *)(skb->data + thoff);
-	if (!is_syn(skb, th, thoff))
-		return true;
-	if (unlikely(netif_is_l3_master(skb->dev)))
-		sdif = inet6_sdif(skb);
-	saddr = skb->data + offsetof(struct ipv6hdr, saddr);
-	if (peek(sn, conf, skb, th, thoff, saddr, sdif, true))
-		return false;
-	if (unlikely(conf->mark_mask))
-		mark(sn, conf, skb, saddr, th, sdif, true);
-	return true;
+	return passes(sn, conf, skb, thoff, true);
 }

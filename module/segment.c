@@ -108,6 +108,35 @@ bool synq_segment_is_known(struct sock *sk)
 }
 
 /**
+ * synq_segment_read() - read a TCP segment
+ * @seg: set, but for its interfaces
+ * @net: network namespace
+ * @skb: the packet, its network header set
+ * @th: its TCP header
+ * @is_v6: it is of IPv6
+ *
+ * Context: rcu_read_lock()
+ */
+void synq_segment_read(struct synq_segment *seg, struct net *net,
+		       const struct sk_buff *skb, const struct tcphdr *th,
+		       bool is_v6)
+{
+	struct synq_client *client = &seg->client;
+
+	client->is_v6 = is_v6;
+	client->addr = is_v6 ? (const void *)&ipv6_hdr(skb)->saddr :
+			       (const void *)&ip_hdr(skb)->saddr;
+	client->daddr = is_v6 ? (const void *)&ipv6_hdr(skb)->daddr :
+				(const void *)&ip_hdr(skb)->daddr;
+	client->mark = skb->mark;
+	client->dport = th->dest;
+	client->is_local = synq_classify_is_own(net, skb->skb_iif, is_v6,
+						client->addr);
+	seg->sport = th->source;
+	seg->seq = th->seq;
+}
+
+/**
  * synq_segment_listener() - the socket that listens for it
  * @net: network namespace
  * @seg: the segment

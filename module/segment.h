@@ -30,6 +30,9 @@ struct synq_segment {
 bool synq_segment_is_for_host(struct net *net, const struct net_device *dev,
 			      const struct synq_segment *seg);
 bool synq_segment_is_known(struct sock *sk);
+void synq_segment_read(struct synq_segment *seg, struct net *net,
+		       const struct sk_buff *skb, const struct tcphdr *th,
+		       bool is_v6);
 struct sock *synq_segment_listener(struct net *net,
 				   const struct synq_segment *seg);
 u64 synq_segment_fingerprint(const struct synq_net *sn,
