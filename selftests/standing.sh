@@ -12,7 +12,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need tc nft
-plan 16
+plan 18
 ROUNDS=8 EACH=20 FEW=40 OTHER=8081 GROUP=8082
 SENT=$((ROUNDS * EACH))
 
@@ -98,11 +98,13 @@ configure() {
 	EOT
 }
 
-# family NAME: eight tests
+# family NAME: nine tests
 family() {
 	local before gold
 	configure
 	server "$TMP/stalled" -a "$to" -b 15 -m none $PORT
+	segments "$mixed" 1 $((next += 1)) $PORT
+	check "$1: the very first SYN is judged" wait_for 10 counter_is bulk seen 1
 	fill $PORT
 
 	before=$(sum bulk seen $PORT $OTHER $GROUP) gold=$(counter gold admitted)
