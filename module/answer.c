@@ -17,9 +17,9 @@
  *
  * DOC: what is not answered
  *
- * What is signed (TCP-MD5, TCP-AO), or comes to a listener that has a key for anybody.
- * Who has a key wants his answer signed, which only the stack can do.  Looking up for
- * whom the keys are would tell a few more SYNs apart, but no kernel exports that for
+ * A SYN that is signed (TCP-MD5, TCP-AO), and any SYN to a listener that has a key.  A peer
+ * that has a key wants a signed answer, and only the stack can sign.  To look up the
+ * peers of the keys would tell a few more SYNs apart, but no kernel exports that for
  * TCP-AO.
  *
  * The way back is looked up with the policy of IPsec for what leaves: where that

@@ -6,13 +6,12 @@
  * PREROUTING	after nft's and iptables' raw chains (which may mark) and before conntrack
  *		(so that a refused SYN costs no entry): SYNs that their listener would
  *		refuse are dropped, others get marks (peek.c).
- * LOCAL_IN	after the host's firewall: a listener to which a SYN goes, and that nobody
- *		manages yet, is managed from then on (listener.c), so that its very first SYN
- *		is judged there.  Here its address is what rules have made of it, and TPROXY
- *		has given it its socket.
+ * LOCAL_IN	after the host's firewall: finds the listener of a SYN.  An unmanaged
+ *		listener is managed from then on (listener.c), so that its very first SYN is
+ *		judged.  NAT has rewritten the SYN by now, and TPROXY has chosen its socket.
  * FORWARD	SYNs for the destinations of other hosts that are named (conf->forward) are
  *		policed (judge.c), after the firewall, and after the destination was
- *		rewritten.  Fragments that nobody has put together pass.
+ *		rewritten.  Fragments pass unless conntrack has reassembled them.
  *
  * Each is registered per network namespace, and only while it has a configured listener,
  * or destinations that it forwards to.
@@ -226,7 +225,7 @@ static bool read_syn(struct synq_net *sn, const struct synq_conf *conf,
 	return true;
 }
 
-/* Was the destination of a SYN rewritten?  Nobody does so without conntrack. */
+/* Was the destination of a SYN rewritten?  Without conntrack there is no NAT. */
 static bool is_rewritten(const struct sk_buff *skb)
 {
 	enum ip_conntrack_info ctinfo;
@@ -246,7 +245,7 @@ static bool is_configured(const struct synq_conf *conf, const struct sock *sk)
 	       synq_conf_listener(conf, READ_ONCE(inet_sk(sk)->inet_num));
 }
 
-/* Sees to it that who listens for a SYN is managed. */
+/* Finds the listener of a SYN, and attaches to it if it is not managed. */
 static void seek(struct synq_net *sn, const struct synq_conf *conf,
 		 const struct sk_buff *skb, const struct synq_segment *seg)
 {
@@ -375,7 +374,7 @@ static const struct nf_hook_ops ops_forward[] = {
 
 /**
  * struct synq_hooks - hooks of a network namespace
- * @rcu: freed after a grace period: who lists hooks reads them under RCU
+ * @rcu: freed after a grace period: the list of hooks is read under RCU
  * @n: number of @ops
  * @ops: each with that namespace's state, which need not be looked up for a packet
  */

@@ -9,9 +9,9 @@
  * keeps: so it is judged, put into order and told to the application as the same class.
  * What the kernel would drop unseen is not judged.
  *
- * SYNs for other hosts are judged in FORWARD, by rates only: no queue is known here,
- * and nobody to answer for.  No socket tells one that is sent again from a first one:
- * each is charged.
+ * SYNs for other hosts are judged in FORWARD, by rates only: their queue is on the other
+ * host, and synq does not answer for it.  A retransmitted SYN is charged again, since no
+ * socket here knows the first one.
  *
  * DOC: full state, or a cookie
  *
@@ -24,8 +24,7 @@
  * never	by no cookie.
  *
  * With tcp_syncookies=0 the kernel looks at no cookies, and all policies are as never.
- * With 2 whoever is let in gets a cookie of the kernel's own: who sets that asks for
- * it.
+ * With 2 the kernel answers every admitted SYN by a cookie of its own.
  *
  * A SYN that may not be answered by a cookie is treated as excess is while the queue
  * holds no more for its class: so no other class loses its full state to it.  One
@@ -213,7 +212,7 @@ static enum synq_verdict decide(struct syn *syn)
 	if (is_mp_join(syn))
 		return rate == SYNQ_VERDICT_EXCESS_COOKIE ?
 		       SYNQ_VERDICT_EXCESS_UNANSWERED : rate;
-	/* Who has a cookie comes to the accept queue like any other. */
+	/* A connection of a cookie needs a slot of the accept queue like any other. */
 	if (rate != SYNQ_VERDICT_ADMIT && rate != SYNQ_VERDICT_EXCESS_COOKIE)
 		return rate;
 	room = admit(syn);
@@ -362,7 +361,7 @@ bool synq_judge(struct synq_record *record, struct sock *sk, struct sk_buff *skb
 	enum synq_verdict verdict;
 	bool observes;
 
-	/* It comes from the backlog of a socket that did not listen then: nobody knows how. */
+	/* From the backlog of a socket that did not listen then: its route is lost. */
 	if (!skb_dst(skb)) {
 		tcp_listendrop(sk);
 		return false;

@@ -322,7 +322,7 @@ out:
 
 /*
  * With the lock of borrow(), whose record may have been found before it has come to its
- * end.  Somebody else's operations may go with their socket, which has to be listening.
+ * end.  Foreign operations may go with their socket, which has to be listening.
  */
 static void put_back(struct synq_record *record)
 {
@@ -351,7 +351,7 @@ static void leave(struct synq_record *record)
  * synq_listener_attach() - manage a listener from now on
  * @sn: network namespace
  * @conf: snapshot, which has its port
- * @sk: listener that nobody manages, found in this RCU section
+ * @sk: listener without a record, found in this RCU section
  *
  * If that is not possible its SYN passes unjudged, which is counted.  The next attempt is
  * made a second later, or with the next SYN if the owner had the lock of the socket.

@@ -22,8 +22,8 @@
  * preempted before it got there (a socket's backlog): after synchronize_rcu() and
  * synchronize_rcu_tasks() no CPU is in them, nor on its way.
  *
- * A child that keeps a copy of a module that has gone, and listens in its turn, is left
- * alone by the next one: to that they are somebody's own.
+ * A child may keep a copy after the module has gone, and listen in its turn.  A module that
+ * is loaded later leaves it alone: it takes that copy for foreign operations.
  */
 #include <linux/err.h>
 #include <linux/kmemleak.h>

@@ -5,17 +5,16 @@
  *
  * Two things are asked, of SYNs that go to where another has just reached a managed
  * listener (standing.c): whether a refusal of the class stands there, and whether a
- * bucket is empty for which excess is dropped.  Buckets are asked, never taken from:
- * tokens are the business of who judges the SYN at its listener (judge.c).  A SYN that is
- * dropped here is counted, and remembered, as it would be there.  One that belongs to a
- * connection, half open included, passes; and so does one that joins an MPTCP
- * connection, unless it exceeds a rate.
+ * bucket is empty for which excess is dropped.  Buckets are asked, never taken from: tokens
+ * are taken at the listener (judge.c).  A SYN that is dropped here is counted and remembered
+ * as it would be there.  A SYN of a connection, half open included, passes; and so does one
+ * that joins an MPTCP connection, unless it exceeds a rate.
  *
  * What passes gets the mark of its class here, if classes have marks, so that rules can
- * match it.  Where matches depend on the destination that is done only if somebody
- * listens there: elsewhere a rule may be about to rewrite it.  The class that counts
- * is the one that the SYN has when it comes to its listener, which decides it by that
- * mark, whoever has written it.
+ * match it.  Where matches depend on the destination, it is marked only if a socket listens
+ * there: elsewhere a rule may be about to rewrite it.  The class that counts is the one that
+ * the SYN has when it comes to its listener: by its mark then, whichever rule has written
+ * it.
  *
  * The short way is one function, read from the packet, with no copy of what it reads:
  * each call and each place on the stack is a part of what it costs.  What is seldom done
@@ -41,7 +40,7 @@
 #include "tcpopt.h"
 #include "verdict.h"
 
-/* By what stands before its source: out of the way of who has neither. */
+/* By mark or service, which come before the source.  Not inline: most have neither. */
 static noinline const struct synq_class *
 class_by_mark_or_service(struct net *net, const struct synq_conf *conf,
 			 const struct sk_buff *skb, const void *saddr,
@@ -201,7 +200,7 @@ static noinline bool joins(const struct sk_buff *skb, unsigned int thoff)
 }
 
 /*
- * What its listener would say.  SYNQ_VERDICT_ADMIT: nobody knows; else sets
+ * What its listener would say.  SYNQ_VERDICT_ADMIT: not known here; else sets
  * @source_exceeded.
  */
 static __always_inline enum synq_verdict
@@ -249,7 +248,7 @@ static bool somebody_listens(struct net *net, const struct synq_segment *seg)
 	return synq_segment_listener(net, seg);
 }
 
-/* Who changes these bits meanwhile breaks their contract. */
+/* Rules behind this may only change these bits to those of another class. */
 static noinline void mark(struct synq_net *sn, const struct synq_conf *conf,
 			  struct sk_buff *skb, const void *saddr,
 			  const struct tcphdr *th, int sdif, bool is_v6)

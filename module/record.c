@@ -96,7 +96,7 @@ static void give_back(struct synq_net *sn, struct synq_record *record)
 }
 
 /**
- * synq_record_provide() - have memory for the next record, whoever makes it
+ * synq_record_provide() - set memory aside for the next record
  * @sn: network namespace
  *
  * 16 KB in one piece are more than a packet can count on.
@@ -176,7 +176,7 @@ int synq_record_add(struct synq_record *record)
 	struct synq_net *sn = record->sn;
 	int err;
 
-	/* Before it can be found, and removed: who removes it has the mutex. */
+	/* Before it can be found, and so removed. */
 	atomic_inc(&sn->sockets);
 	err = rhashtable_lookup_insert_fast(&synq_records, &record->node,
 					    synq_record_params);

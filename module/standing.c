@@ -19,8 +19,8 @@
  * there: a socket that begins to listen is found at once.  Nothing need be held: what the
  * snapshot holds is there while that is.
  *
- * A CPU has a few notes, each address and port one of them; who comes first in a jiffy
- * has it, and which one nobody outside knows.
+ * A CPU has a few notes.  An address and port has one of them, by a secret hash; the first
+ * to come in a jiffy keeps it.
  *
  * DOC: where no refusal stands
  *
@@ -39,14 +39,14 @@
  * DOC: the clock of a jiffy
  *
  * A note says what time it was, too.  While the jiffy lasts it is not later than that by
- * two ticks, unless ticks are late; and who exceeds a rate even then exceeds it now.  So
- * a bucket that is empty for longer needs no clock: who waits for it to have a token
- * again asks the clock itself.  Of a class it is noted that its bucket is empty for so
- * long, since nothing but time fills it.  Where ticks are late a token is handed out as
- * much later, and not lost: what counts is when it is due.
+ * two ticks, unless ticks are late.  A source that exceeds a rate even then exceeds it
+ * now.  So a bucket that is empty for longer needs no clock; for one that may have a token
+ * again the clock is read.  The note marks a class whose bucket is empty for so long, since
+ * nothing but time fills it.  Where ticks are late a token is handed out as much later, and
+ * not lost: what counts is when it is due.
  *
- * Softirq, or process context with BH off, under rcu_read_lock(): nobody else is at the
- * notes of this CPU meanwhile.  With BH on nothing is noted or believed.
+ * Softirq, or process context with BH off, under rcu_read_lock(); no lock: the notes are of
+ * this CPU, and nothing else runs there meanwhile.  With BH on nothing is noted or believed.
  */
 #include <linux/build_bug.h>
 #include <linux/ktime.h>
@@ -63,7 +63,7 @@ u32 synq_standing_key __ro_after_init = 1;
 
 /**
  * synq_standing_init() - the module is loaded
- * @random: nobody outside knows it
+ * @random: secret
  */
 void synq_standing_init(u32 random)
 {
