@@ -286,7 +286,10 @@ static void set_retries(struct synq_record *record)
  * Rule 2.  Under the lock of the socket, which its owner does not have, the record is
  * added before its functions can be called.  -EINVAL: there is nothing to manage;
  * -EBUSY: the owner has the lock; -ENOTSUPP: its operations are not to be borrowed;
- * -EEXIST; -ENOMEM.  Takes the record.  Softirq: LOCAL_IN holds no socket's lock.
+ * -EEXIST; -ENOMEM.  Takes the record.
+ *
+ * In softirq another socket may be locked here (tc's mirred delivers while its owner
+ * sends), but never a listener, which sends nothing: the locks nest in one order.
  */
 static int borrow(struct synq_record *record)
 {
@@ -296,26 +299,24 @@ static int borrow(struct synq_record *record)
 	int err = -EINVAL;
 
 	local_bh_disable();
-	bh_lock_sock(sk);
+	bh_lock_sock_nested(sk);
 	original = ops_of(sk);
 	if (!may_manage(sk) || inet_sk(sk)->inet_num != record->counters->port)
-		goto drop;
+		goto out;
 	err = -EBUSY;
 	if (sock_owned_by_user(sk))
-		goto drop;
+		goto out;
 	record->ops = synq_ops_get(original, pairs, PAIRS);
 	err = PTR_ERR_OR_ZERO(record->ops);
-	if (err)
-		goto drop;
-	err = synq_record_add(record);
+	if (!err)
+		err = synq_record_add(record);
 	/* A child that was left with a copy has it already. */
 	if (!err && original != &record->ops->copy)
 		cmpxchg(&icsk->icsk_af_ops, original, &record->ops->copy);
-	goto out;
-drop:
-	synq_record_drop(record);
 out:
 	bh_unlock_sock(sk);
+	if (err)
+		synq_record_undo(record);
 	local_bh_enable();
 	return err;
 }

@@ -23,6 +23,7 @@
 #include <linux/hash.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <net/inet_sock.h>
 #include <net/sock.h>
 #include "record.h"
@@ -154,14 +155,22 @@ struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 }
 
 /**
- * synq_record_drop() - give up a record that nobody can have found
- * @record: not added, or removed
+ * synq_record_undo() - take back synq_record_alloc()
+ * @record: was never added, so that nothing else has seen it
  *
- * It is freed, and its socket released, after a grace period.
+ * Its memory is there for the next one at once: a socket that cannot be managed costs none.
+ *
+ * Context: any; not with the lock of its socket
  */
-void synq_record_drop(struct synq_record *record)
+void synq_record_undo(struct synq_record *record)
 {
-	queue_rcu_work(synq_workqueue, &record->free);
+	struct synq_net *sn = record->sn;
+	struct sock *sk = record->sk;
+
+	synq_port_put(record->counters);
+	memset(record, 0, sizeof(*record));
+	give_back(sn, record);
+	sock_put(sk);
 }
 
 /**
@@ -169,7 +178,7 @@ void synq_record_drop(struct synq_record *record)
  * @record: complete; synq_record_each_fresh() will visit it
  *
  * Context: any
- * Return: 0; else it is dropped: -EEXIST: the socket has one; -ENOMEM
+ * Return: 0; else it was not added: -EEXIST: the socket has one; -ENOMEM
  */
 int synq_record_add(struct synq_record *record)
 {
@@ -182,7 +191,6 @@ int synq_record_add(struct synq_record *record)
 					    synq_record_params);
 	if (err) {
 		atomic_dec(&sn->sockets);
-		synq_record_drop(record);
 		return err;
 	}
 	atomic_inc(&record->counters->sockets);
@@ -221,7 +229,7 @@ void synq_record_remove(struct synq_record *record)
 	atomic_dec(&sn->sockets);
 	atomic_dec(&record->counters->sockets);
 	rhashtable_remove_fast(&synq_records, &record->node, synq_record_params);
-	synq_record_drop(record);
+	queue_rcu_work(synq_workqueue, &record->free);
 }
 
 /**
@@ -423,6 +431,8 @@ bool synq_record_is_given_up(struct synq_net *sn, const struct sock *sk)
 	const struct synq_given_up *gone = given_up(sn, sk);
 	bool is;
 
+	if (READ_ONCE(gone->sk) != sk)
+		return false;
 	spin_lock_bh(&sn->fresh_lock);
 	is = gone->sk == sk && time_before(jiffies, gone->until);
 	spin_unlock_bh(&sn->fresh_lock);

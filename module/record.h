@@ -85,7 +85,7 @@ void synq_record_provide(struct synq_net *sn);
 
 struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 				      struct synq_port *counters);
-void synq_record_drop(struct synq_record *record);
+void synq_record_undo(struct synq_record *record);
 int synq_record_add(struct synq_record *record);
 void synq_record_leave(struct synq_record *record);
 void synq_record_remove(struct synq_record *record);
