@@ -210,7 +210,7 @@ const struct synq_class *synq_classify_request(const struct synq_conf *conf,
 	const unsigned long now = jiffies;
 	struct asked *last;
 
-	if (!softirq_count())
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !softirq_count())
 		return class_of_request(conf, listener, req);
 	last = this_cpu_ptr(&asked);
 	if (last->req != req || last->isn != isn || last->when != now ||

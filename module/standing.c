@@ -57,6 +57,7 @@
 #include "standing.h"
 
 static_assert(SYNQ_SLOTS <= 32);	/* bits of synq_note.empty */
+static_assert(sizeof(struct synq_note) == 128);	/* modules have little of each CPU */
 
 DEFINE_PER_CPU(struct synq_note[SYNQ_NOTES], synq_notes);
 u32 synq_standing_key __ro_after_init = 1;
@@ -107,6 +108,7 @@ void synq_standing_open(const struct synq_conf *conf,
 		.dport = client->dport,
 		.is_v6 = client->is_v6,
 		.sk = sk,
+		.group = rcu_access_pointer(sk->sk_reuseport_cb),
 	};
 }
 
@@ -141,7 +143,9 @@ struct synq_note *synq_standing_reach(const struct synq_conf *conf,
 		note->is_group = is_in_group(sk);
 		note->is_mptcp = sk_is_mptcp(sk);
 	}
-	if (note->sk != sk && !note->is_group) {
+	if (note->sk != sk &&
+	    (!note->group ||
+	     note->group != rcu_access_pointer(sk->sk_reuseport_cb))) {
 		note->serial = 0;
 		return NULL;
 	}

@@ -23,6 +23,7 @@
  * @when: jiffies
  * @daddr: address, in network order; of IPv4 the second one is 0
  * @sk: listener that was found for it; compared only
+ * @group: its reuseport group, likewise; NULL: none
  * @port: of the listener, held by the snapshot; NULL: no SYN has come to it yet
  * @until_ns: monotonic clock, which is not that late yet in the same jiffy
  * @span: the same, as the buckets of the sources of the class in @slot have it
@@ -42,6 +43,7 @@ struct synq_note {
 	unsigned long when;
 	u64 daddr[2];
 	const struct sock *sk;
+	const void *group;
 	struct synq_port *port;
 	u64 until_ns;
 	struct synq_source_span span;
@@ -72,11 +74,12 @@ struct synq_note *synq_standing_reach(const struct synq_conf *conf,
 
 /*
  * Is nobody else at the notes of this CPU?  A hook behind NFQUEUE is called in process
- * context with BH on, and a softirq may come in between.
+ * context with BH on, and a softirq may come in between.  With PREEMPT_RT another task may
+ * come in even then.
  */
 static __always_inline bool synq_standing_is_ours(void)
 {
-	return softirq_count();
+	return !IS_ENABLED(CONFIG_PREEMPT_RT) && softirq_count();
 }
 
 /* Each half of an address; of IPv4 the second one is 0. */
