@@ -10,6 +10,7 @@
 #include "classify.h"
 
 struct net_device;
+struct tcphdr;
 
 /**
  * struct synq_segment - a TCP segment, as far as it matters here
