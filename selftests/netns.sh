@@ -11,7 +11,7 @@
 # Needs two CPUs: a namespace goes while others run in it.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 16
+plan 17
 
 OTHER=$SRV-b OTHERCLI=$CLI-b
 in_pair() {
@@ -115,6 +115,31 @@ stop "${filled[0]}"
 vanish "a namespace with a managed listener is gone" "$OTHER" "$OTHERCLI"
 stop "${filled[@]}"
 is "managed here" "$(sockets)" 1
+
+# A socket that cannot be managed, as SMC's, is not kept either.
+leave_alone() {
+	swapped | apply
+	server "$TMP/smc" -a 0.0.0.0 -S $PORT
+	alone=$LAST
+	"$PEER" segment -N "$CLI" -s 10.4.0.1 $V4 $PORT >/dev/null
+	must_come 10 is_left_alone
+}
+
+is_left_alone() {
+	[ "$(conf_counter foreign_owner)" -gt 0 ]
+}
+
+modprobe smc 2>/dev/null
+if grep -q "^SMC " /proc/net/protocols; then
+	OTHER=$OTHER-1 OTHERCLI=$OTHERCLI-1
+	new_pair "$OTHER" "$OTHERCLI"
+	in_pair leave_alone
+	stop "$alone"
+	vanish "a namespace with a listener that is left alone is gone" \
+		"$OTHER" "$OTHERCLI"
+else
+	skip "a listener that is left alone" "this kernel has no SMC"
+fi
 
 # Unloading with two namespaces in use.
 new_pair "$OTHER-2" "$OTHERCLI-2"
