@@ -264,10 +264,10 @@ class Outcome:
                    if not classes or row["class"] in classes)
 
     def disturbed(self):
-        """Connections refused or withheld by synq."""
+        """Connections refused or held by synq."""
         return self.of_classes("seen") - sum(self.of_classes(key) for key in (
             "admitted", "excess_passed", "cookie_sent", "excess_cookie")) + \
-            self.of_classes("withheld") + self.of_classes("cookie_refused")
+            self.of_classes("held") + self.of_classes("cookie_refused")
 
     def cookies(self, *classes):
         """SYNs that synq answered by a cookie."""
@@ -283,18 +283,18 @@ class Outcome:
         return self.of_classes(key, classes) / \
             max(1, self.of_classes("promoted", classes))
 
-    def withheld(self, *classes):
-        """Connections withheld, of those let in.
+    def held(self, *classes):
+        """Connections held, of those let in.
 
-        Those of SYN cookies have no request to be withheld: those that found no slot
-        count.
+        Those of SYN cookies have no request to be held: those that found no slot count.
         """
-        return self.part_of_promoted("withheld", *classes) + \
+        return self.part_of_promoted("held", *classes) + \
             self.part_of_promoted("cookie_refused", *classes)
 
-    def expired(self, *classes):
-        """Connections withheld until they expired, of those let in."""
-        return self.part_of_promoted("withheld_expired", *classes)
+    def not_released(self, *classes):
+        """Connections held for whom there was no room in time, of those let in."""
+        return self.part_of_promoted("hold_flushed", *classes) + \
+            self.part_of_promoted("hold_full", *classes)
 
     def changes(self):
         """(from, to, seconds) of each change of capacity."""
@@ -424,7 +424,7 @@ def figures_of(o):
             quantile_interval(o.times(g, "first"), .99), "us"
     for name in sorted({row["class"] for r in o.runs if r.stats
                         for row in r.stats["stats"]}):
-        for key in ("withheld", "withheld_expired", "cookie_refused"):
+        for key in ("held", "hold_flushed", "hold_full", "cookie_refused"):
             yield name, {}, f"{key}_fraction", o.part_of_promoted(key, name), "1"
 
 

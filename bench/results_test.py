@@ -441,15 +441,15 @@ class Flooding(unittest.TestCase):
         run = outcome.Run(cell, made.runs[0], made.directory)
         self.assertAlmostEqual(outcome.Outcome([run]).realised(), .5, 1)
 
-    def test_cookies_that_find_no_slot_are_withheld(self):
+    def test_cookies_that_find_no_slot_are_held(self):
         cell = Cell("x", preferred=0.0, ordinary=.1, rtt_ms=0.0)
         made = Made(cell)
         end = cell.schedule(C, True)["end_s"]
         made.add("synq", {"ordinary": ordinary(cell, end, served=1.0)},
                  stats={"stats": [{"class": "normal", "counters": {
-                     "promoted": 1000, "withheld": 1, "cookie_refused": 2}}]})
+                     "promoted": 1000, "held": 1, "cookie_refused": 2}}]})
         run = outcome.Run(cell, made.runs[0], made.directory)
-        self.assertAlmostEqual(outcome.Outcome([run]).withheld("normal"), .003)
+        self.assertAlmostEqual(outcome.Outcome([run]).held("normal"), .003)
 
     def test_curve(self):
         never = [figures.INFINITE] * 2
@@ -512,8 +512,8 @@ class Experiments(unittest.TestCase):
         made = Made(cell, capacity=C / 10)
         end = cell.schedule(made.capacity, True)["end_s"]
         names = ("seen", "admitted", "excess_passed", "excess_cookie",
-                 "cookie_sent", "promoted", "moved", "withheld",
-                 "withheld_expired", "cookie_refused")
+                 "cookie_sent", "promoted", "moved", "held",
+                 "hold_flushed", "hold_full", "cookie_refused")
         stats = {"stats": [{"class": c, "counters": dict.fromkeys(names, 1)}
                            for c in ("gold", "normal", "everyone")]}
         for system in cell.systems:

@@ -199,7 +199,7 @@ static void begin(struct run *run, const struct synq_conf *conf,
 
 	synq_acceptq_forget(queue, run->port, SYNQ_COUNT_REPLACED);
 	memset_startat(queue, 0, id);
-	queue->id = synq_tag_new_id(SYNQ_TAG_QUEUED);
+	queue->id = synq_tag_new_id();
 	queue->generation = conf->generation;
 	queue->policy = listener->order;
 	queue->order = conf->observe || listener->observe ? SYNQ_ORDER_FIFO :

@@ -7,6 +7,7 @@
 #define _SYNQ_ACCEPTQ_H
 
 #include <linux/spinlock.h>
+#include <net/inet_connection_sock.h>
 #include <net/sock.h>
 #include "conf.h"
 #include "drain.h"
@@ -137,6 +138,17 @@ static inline void synq_acceptq_count(struct synq_port *port,
 	/* Pairs with WRITE_ONCE in synq_port_give(); no order needed. */
 	if (READ_ONCE(port->since[member->slot]) == member->since)
 		synq_count_add(port, member->slot, counter, n);
+}
+
+/*
+ * Has the promotion of a request been refused before?  The kernel notes that, and where the
+ * server waits for data also that there was none.
+ */
+static inline bool synq_acceptq_was_asked(const struct sock *sk,
+					  const struct request_sock *req)
+{
+	return inet_rsk(req)->acked &&
+	       !READ_ONCE(inet_csk(sk)->icsk_accept_queue.rskq_defer_accept);
 }
 
 static inline void synq_acceptq_init(struct synq_acceptq *queue)

@@ -4,7 +4,7 @@
  * ACK.  What follows from the second is gate.c's business, how long the queue may get
  * limit.c's.
  *
- * A refused promotion leaves the request half open (withheld.c), in the SYN
+ * A connection that is held (hold.c) leaves its request half open, in the SYN
  * queue, which all classes share and which the kernel prunes when it is half
  * full; so there must be few, a quarter of the backlog at most.  And a
  * connection that is queued for longer than its client waits is served in vain.
@@ -270,7 +270,7 @@ bool synq_admission_has_room(const struct synq_admission *admission,
  * @class: of the SYN
  * @sk: listener
  * @queue: its accept queue
- * @withheld: its account of withheld requests
+ * @held: connections that are held
  * @refused_ms: since this SYN was refused last; 0: it never was
  *
  * Context: any
@@ -283,8 +283,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_class *class,
 				     const struct sock *sk,
 				     const struct synq_acceptq *queue,
-				     const struct synq_withheld *withheld,
-				     u32 refused_ms)
+				     u32 held, u32 refused_ms)
 {
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
 	u32 limit = synq_limit_of(conf, listener, class, queue, backlog);
@@ -317,7 +316,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 	if (limit == SYNQ_LIMIT_NONE) {
 		limit_first(&law, class, admission, backlog);
 	} else {
-		law.withheld = min_t(u32, READ_ONCE(withheld->total),
+		law.withheld = min_t(u32, held,
 				     max(inet_csk_reqsk_queue_len(sk), 0));
 		law.withheld_max = QUARTER(backlog);
 	}

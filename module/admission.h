@@ -11,7 +11,6 @@
 #include "flight.h"
 #include "slack.h"
 #include "synqueue.h"
-#include "withheld.h"
 
 struct request_sock;
 struct sock;
@@ -88,8 +87,7 @@ enum synq_verdict synq_admission_syn(struct synq_admission *admission,
 				     const struct synq_class *class,
 				     const struct sock *sk,
 				     const struct synq_acceptq *queue,
-				     const struct synq_withheld *withheld,
-				     u32 refused_ms);
+				     u32 held, u32 refused_ms);
 void synq_admission_begin(struct synq_admission *admission,
 			  const struct synq_class *class, bool is_halfopen,
 			  u64 now_ns);

@@ -8,6 +8,7 @@
 #ifndef _SYNQ_COMPAT_H
 #define _SYNQ_COMPAT_H
 
+#include <linux/hrtimer.h>
 #include <linux/version.h>
 #include <net/genetlink.h>
 #include <net/inet_hashtables.h>
@@ -75,6 +76,19 @@ synq_lookup_established6(struct net *net, const struct in6_addr *saddr,
 {
 	return __inet6_lookup_established(net, SYNQ_HASHINFO(net) saddr, sport,
 					  daddr, hnum, dif, sdif);
+}
+
+/* A timer in softirq.  In one call since 6.13. */
+static inline void
+synq_hrtimer_setup(struct hrtimer *timer,
+		   enum hrtimer_restart (*function)(struct hrtimer *timer))
+{
+#ifdef SYNQ_HAVE_HRTIMER_SETUP
+	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	timer->function = function;
+#endif
 }
 
 /* The owner of a socket, a function since 6.17. */

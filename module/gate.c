@@ -4,11 +4,8 @@
  * queue to the accept queue now?  admission.c knows whether its class has a
  * slot; this file knows when having none must not matter, and counts.
  *
- * Whoever it lets through may still find the whole queue full, and is withheld by the
- * kernel, as the first class is, which has no other limit.  That is counted just so:
- * its handshake has completed, and its request is no flood's.  Where as many as are
- * dropped seemed to be handshakes that never complete, fewer would be expected of those
- * under way, so more let in at the SYN, and more dropped.
+ * Who has to wait is held (hold.c), but for connections of SYN cookies: those are dropped,
+ * as by the stock kernel, which also happens where the whole queue is full.
  *
  * Called from the borrowed syn_recv_sock() of a listener (listener.c), in
  * softirq, under rcu_read_lock(), for one request possibly on two CPUs at once.
@@ -30,15 +27,6 @@ static bool is_mp_join(const struct sk_buff *skb)
 				      (const u8 *)th + 4 * th->doff);
 }
 
-static void withhold(struct synq_record *record, const struct synq_class *class,
-		     const struct sock *sk, struct request_sock *req)
-{
-	if (synq_withheld_add(&record->withheld, record->counters, class->slot,
-			      req))
-		synq_admission_complete(&record->admission, class, sk, req,
-					SYNQ_FINAL_ACK, false);
-}
-
 /*
  * It leaves nothing behind, and asks again with each segment of its client; but its
  * handshake is over, as it was foreseen.
@@ -56,14 +44,41 @@ static void turn_away(struct synq_record *record, const struct synq_class *class
 				SYNQ_FINAL_COOKIE, false);
 }
 
-static void put_off(struct synq_record *record, const struct synq_class *class,
-		    const struct sock *sk, const struct sk_buff *skb,
-		    struct request_sock *req, enum synq_final final)
+static bool aborts(const struct sock *sk)
+{
+	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow);
+}
+
+/* The kernel finds the queue full, and does what it does then. */
+static enum synq_gate_answer
+find_full(struct synq_record *record, const struct synq_class *class,
+	  const struct sock *sk, const struct sk_buff *skb,
+	  struct request_sock *req, enum synq_final final)
 {
 	switch (final) {
 	case SYNQ_FINAL_ACK:
-		withhold(record, class, sk, req);
+		return aborts(sk) ? SYNQ_GATE_PASS : SYNQ_GATE_HOLD;
+	case SYNQ_FINAL_COOKIE:
+		turn_away(record, class, sk, skb, req);
 		break;
+	case SYNQ_FINAL_FASTOPEN:
+		break;
+	}
+	return SYNQ_GATE_PASS;
+}
+
+static enum synq_gate_answer
+put_off(struct synq_record *record, const struct synq_class *class,
+	const struct sock *sk, const struct sk_buff *skb,
+	struct request_sock *req, enum synq_final final)
+{
+	if (aborts(sk)) {
+		synq_count(record->counters, class->slot, SYNQ_COUNT_GATE_BYPASSED);
+		return SYNQ_GATE_PASS;
+	}
+	switch (final) {
+	case SYNQ_FINAL_ACK:
+		return SYNQ_GATE_HOLD;
 	case SYNQ_FINAL_COOKIE:
 		turn_away(record, class, sk, skb, req);
 		break;
@@ -72,21 +87,7 @@ static void put_off(struct synq_record *record, const struct synq_class *class,
 			   SYNQ_COUNT_FASTOPEN_DECLINED);
 		break;
 	}
-}
-
-/*
- * The kernel finds the queue full.  It looks again in a moment: if there is a slot then,
- * what is counted here completes at once.
- */
-static void note_full(struct synq_record *record, const struct synq_class *class,
-		      const struct sock *sk, const struct sk_buff *skb,
-		      struct request_sock *req, enum synq_final final)
-{
-	if (final == SYNQ_FINAL_FASTOPEN ||
-	    (final == SYNQ_FINAL_ACK &&
-	     READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow)))
-		return;
-	put_off(record, class, sk, skb, req, final);
+	return SYNQ_GATE_REFUSE;
 }
 
 /**
@@ -97,44 +98,42 @@ static void note_full(struct synq_record *record, const struct synq_class *class
  * @class: of the connection
  * @sk: listener
  * @skb: segment that completes the handshake
- * @req: request to be promoted
+ * @req: request to be promoted; it is not held
  * @final: how it asks
  *
  * While tcp_abort_on_overflow is set, which the kernel reads at each refusal,
  * waiting would mean a reset: everything passes.
  *
  * Context: any, rcu_read_lock()
- * Return: false, having counted, if it has to wait
+ * Return: what is to be done, which is counted, but for holding it
  */
-bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
-	       const struct synq_listener *listener,
-	       const struct synq_class *class,
-	       const struct sock *sk, const struct sk_buff *skb,
-	       struct request_sock *req, enum synq_final final)
+enum synq_gate_answer synq_gate(struct synq_record *record,
+				const struct synq_conf *conf,
+				const struct synq_listener *listener,
+				const struct synq_class *class,
+				const struct sock *sk, const struct sk_buff *skb,
+				struct request_sock *req, enum synq_final final)
 {
-	struct synq_port *port = record->counters;
+	bool is_full = sk_acceptq_is_full(sk);
+	bool has_slot = synq_admission_promote(conf, listener, class, sk,
+					       &record->acceptq, final);
 
-	if (synq_admission_promote(conf, listener, class, sk,
-				   &record->acceptq, final)) {
-		if (sk_acceptq_is_full(sk) &&
-		    !synq_conf_observes(conf, listener, class))
-			note_full(record, class, sk, skb, req, final);
-		return true;
-	}
-	if (is_mp_join(skb))
-		return true;
 	if (synq_conf_observes(conf, listener, class)) {
 		/* Who finds it full is turned away by the kernel, and counted when let in. */
-		if (!sk_acceptq_is_full(sk))
-			synq_count(port, class->slot, SYNQ_COUNT_WOULD_WITHHOLD);
-		return true;
+		if (!has_slot && !is_full && !is_mp_join(skb))
+			synq_count(record->counters, class->slot,
+				   SYNQ_COUNT_WOULD_HOLD);
+		return SYNQ_GATE_PASS;
 	}
-	if (READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow)) {
-		synq_count(port, class->slot, SYNQ_COUNT_GATE_BYPASSED);
-		return true;
-	}
-	put_off(record, class, sk, skb, req, final);
-	return false;
+	if (is_mp_join(skb))
+		return SYNQ_GATE_PASS;
+	if (!has_slot)
+		return put_off(record, class, sk, skb, req, final);
+	if (is_full)
+		return find_full(record, class, sk, skb, req, final);
+	return final == SYNQ_FINAL_ACK &&
+	       synq_hold_is_before(record, conf, listener, class) ?
+	       SYNQ_GATE_FOLLOW : SYNQ_GATE_PASS;
 }
 
 /**
@@ -143,7 +142,7 @@ bool synq_gate(struct synq_record *record, const struct synq_conf *conf,
  * @skb: segment that completed the handshake
  * @final: how it asked
  *
- * Of those in the SYN queue withheld.c knows.
+ * Of those in the SYN queue hold.c knows.
  *
  * Context: any, rcu_read_lock(), a snapshot was found
  * Return: true if so: its handshake was over then

@@ -186,7 +186,7 @@ static enum synq_verdict admit(const struct syn *syn)
 	synq_admission_advance(admission, syn->sk, syn->history.now_ns);
 	return synq_admission_syn(admission, syn->conf, syn->listener,
 				  syn->class, syn->sk, &syn->record->acceptq,
-				  &syn->record->withheld,
+				  READ_ONCE(syn->record->hold.n),
 				  syn->history.refused_ms);
 }
 

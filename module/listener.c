@@ -134,18 +134,47 @@ static void catch_up(struct synq_record *record)
 		synq_record_place(record, &more);
 }
 
+/*
+ * The kernel is told that there is no child, and does not count a drop.  False: it cannot
+ * be held.
+ */
+static bool hold(struct synq_record *record, const struct synq_conf *conf,
+		 const struct synq_class *class, const struct sock *sk,
+		 struct sk_buff *skb, struct request_sock *req)
+{
+	int err = synq_hold_add(record, conf, class, skb, req);
+
+	if (!err && !synq_acceptq_was_asked(sk, req))
+		synq_admission_complete(&record->admission, class, sk, req,
+					SYNQ_FINAL_ACK, false);
+	return !err || err == -EEXIST;
+}
+
+/* Its handshake is over all the same, and no flood's. */
+static struct sock *drop(struct synq_record *record, const struct synq_class *class,
+			 const struct sock *sk, struct request_sock *req,
+			 struct dst_entry *dst)
+{
+	synq_count(record->counters, class->slot, SYNQ_COUNT_HOLD_FULL);
+	if (!synq_acceptq_was_asked(sk, req))
+		synq_admission_complete(&record->admission, class, sk, req,
+					SYNQ_FINAL_ACK, false);
+	return refuse(sk, dst);
+}
+
 static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
 			 struct sk_buff *skb, struct request_sock *req,
 			 struct dst_entry *dst, struct request_sock *req_unhash,
 			 bool *own_req SYNQ_SYN_RECV_REST_DECL)
 {
+	enum synq_hold_answer held = SYNQ_HOLD_STRANGER;
 	enum synq_final final = final_of(dst, req_unhash);
 	const struct synq_class *class = NULL;
 	const struct synq_conf *conf;
 	struct synq_listener listener;
 	struct synq_record *record;
 	struct sock *child = NULL;
-	u64 claim = 0;
+	bool asked;
 
 	smp_rmb();	/* of @pair; with cmpxchg() in borrow() */
 	/* A segment out of a socket's backlog may come with BH on, and without RCU. */
@@ -158,11 +187,28 @@ static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
 		goto out;
 	}
 	conf = synq_record_conf(record, &listener);
+	if (req_unhash)
+		held = synq_hold_ask(record, skb, req);
+	if (held == SYNQ_HOLD_KEPT)
+		goto out;
 	if (conf) {
 		catch_up(record);
 		class = synq_classify_request(conf, sk, req);
-		if (!synq_gate(record, conf, &listener, class, sk, skb, req,
-			       final)) {
+	}
+	if (conf && held == SYNQ_HOLD_STRANGER) {
+		switch (synq_gate(record, conf, &listener, class, sk, skb, req,
+				  final)) {
+		case SYNQ_GATE_PASS:
+			break;
+		case SYNQ_GATE_HOLD:
+			if (!hold(record, conf, class, sk, skb, req))
+				child = drop(record, class, sk, req, dst);
+			goto out;
+		case SYNQ_GATE_FOLLOW:
+			if (hold(record, conf, class, sk, skb, req))
+				goto out;
+			break;
+		case SYNQ_GATE_REFUSE:
 			child = refuse(sk, dst);
 			goto out;
 		}
@@ -173,24 +219,24 @@ static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
 		dst_release(dst);
 		dst = NULL;
 	}
-	if (req_unhash)
-		claim = synq_withheld_claim(&record->withheld, req);
+	asked = req_unhash && synq_acceptq_was_asked(sk, req);
+	if (held != SYNQ_HOLD_STRANGER)
+		synq_hold_promoting(req);
 	child = pair->syn_recv_sock(sk, skb, req, dst, req_unhash,
 				    own_req SYNQ_SYN_RECV_REST);
+	if (held != SYNQ_HOLD_STRANGER)
+		synq_hold_promoted(req, child && *own_req);
 	if (child)
 		disinherit(record, child);
 	if (child && *own_req && class) {
 		/* It is appended when we return: in softirq, after which the tasklet runs. */
 		tasklet_schedule(&record->order);
 		synq_count(record->counters, class->slot, SYNQ_COUNT_PROMOTED);
-		if (!claim && !synq_gate_knows(record, skb, final))
+		if (held == SYNQ_HOLD_STRANGER && !asked &&
+		    !synq_gate_knows(record, skb, final))
 			synq_admission_complete(&record->admission, class, sk,
 						req, final, true);
 	}
-	if (claim && class)
-		synq_withheld_settle(&record->withheld, record->counters,
-				     class->slot, req, claim,
-				     child && *own_req);
 out:
 	rcu_read_unlock();
 	local_bh_enable();
@@ -344,6 +390,8 @@ static void leave(struct synq_record *record)
 {
 	synq_record_leave(record);
 	set_retries(record);
+	/* As long as its gate is there, which knows who was held. */
+	synq_hold_flush(record, true);
 	put_back(record);
 	synq_record_remove(record);
 }
@@ -516,10 +564,15 @@ static void leave_others(struct synq_record *record, void *data)
 		leave(record);
 }
 
-/* Before a snapshot goes: its class slots may come to mean other classes. */
-static void forget_withheld(struct synq_record *record, void *unused)
+/* Synq was switched off: nobody waits any more. */
+static void flush_held(struct synq_record *record, void *unused)
 {
-	synq_withheld_clear(&record->withheld, record->counters);
+	synq_hold_flush(record, false);
+}
+
+static void sort_held(struct synq_record *record, void *conf)
+{
+	synq_hold_sort(record, conf);
 }
 
 /* A new snapshot is in force, where some slots have come to mean other classes. */
@@ -550,10 +603,10 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 	case SYNQ_CONF_PREPARE:
 		if (change->conf)
 			provide(sn);
-		synq_record_each(sn, forget_withheld, NULL);
 		break;
 	case SYNQ_CONF_PUBLISHED:
 		synq_record_each(sn, leave_others, (void *)change->conf);
+		synq_record_each(sn, sort_held, (void *)change->conf);
 		if (change->fresh)
 			synq_record_each(sn, forget_slots, &change->fresh);
 		synq_record_each(sn, follow_retries, NULL);
@@ -561,6 +614,8 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 		break;
 	case SYNQ_CONF_SWITCHED:
 		synq_record_each(sn, follow_retries, NULL);
+		if (READ_ONCE(sn->bypass))
+			synq_record_each(sn, flush_held, NULL);
 		break;
 	}
 	return NOTIFY_DONE;

@@ -13,6 +13,7 @@
 #include <net/netns/generic.h>
 #include "conf.h"
 #include "draft.h"
+#include "hold.h"
 #include "hook.h"
 #include "index.h"
 #include "listener.h"
@@ -95,9 +96,12 @@ static int __init synq_init(void)
 	synq_workqueue = alloc_workqueue("synq", WQ_UNBOUND, 0);
 	if (!synq_workqueue)
 		return -ENOMEM;
-	err = synq_record_init();
+	err = synq_hold_module_init();
 	if (err)
 		goto err_workqueue;
+	err = synq_record_init();
+	if (err)
+		goto err_hold;
 	err = synq_refusal_init();
 	if (err)
 		goto err_record;
@@ -130,6 +134,8 @@ err_refusal:
 	synq_refusal_exit();
 err_record:
 	synq_record_exit();
+err_hold:
+	synq_hold_module_exit();
 err_workqueue:
 	rcu_barrier();
 	destroy_workqueue(synq_workqueue);
@@ -148,6 +154,7 @@ static void __exit synq_exit(void)
 	rcu_barrier();
 	destroy_workqueue(synq_workqueue);
 	synq_record_exit();
+	synq_hold_module_exit();
 }
 
 module_init(synq_init);

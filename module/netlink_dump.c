@@ -271,7 +271,6 @@ int synq_nl_listener_get_dumpit(struct sk_buff *skb,
 static int put_counters(struct sk_buff *skb, struct synq_net *sn,
 			const struct synq_port *port, u8 slot)
 {
-	/* All but the pending, which is what the others leave over. */
 	static const u8 attr[SYNQ_COUNTERS] = {
 		[SYNQ_COUNT_SEEN] = SYNQ_A_COUNTERS_SEEN,
 		[SYNQ_COUNT_RETRIES] = SYNQ_A_COUNTERS_RETRIES,
@@ -281,11 +280,11 @@ static int put_counters(struct sk_buff *skb, struct synq_net *sn,
 		[SYNQ_COUNT_QUEUE_REFUSED] = SYNQ_A_COUNTERS_QUEUE_REFUSED,
 		[SYNQ_COUNT_WAIT_REFUSED] = SYNQ_A_COUNTERS_WAIT_REFUSED,
 		[SYNQ_COUNT_PROMOTED] = SYNQ_A_COUNTERS_PROMOTED,
-		[SYNQ_COUNT_WITHHELD] = SYNQ_A_COUNTERS_WITHHELD,
-		[SYNQ_COUNT_WITHHELD_COMPLETED] =
-			SYNQ_A_COUNTERS_WITHHELD_COMPLETED,
-		[SYNQ_COUNT_WITHHELD_EXPIRED] =
-			SYNQ_A_COUNTERS_WITHHELD_EXPIRED,
+		[SYNQ_COUNT_HELD] = SYNQ_A_COUNTERS_HELD,
+		[SYNQ_COUNT_RELEASED] = SYNQ_A_COUNTERS_RELEASED,
+		[SYNQ_COUNT_HOLD_GONE] = SYNQ_A_COUNTERS_HOLD_GONE,
+		[SYNQ_COUNT_HOLD_FLUSHED] = SYNQ_A_COUNTERS_HOLD_FLUSHED,
+		[SYNQ_COUNT_HOLD_FULL] = SYNQ_A_COUNTERS_HOLD_FULL,
 		[SYNQ_COUNT_COOKIE_REFUSED] = SYNQ_A_COUNTERS_COOKIE_REFUSED,
 		[SYNQ_COUNT_FASTOPEN_DECLINED] =
 			SYNQ_A_COUNTERS_FASTOPEN_DECLINED,
@@ -295,7 +294,7 @@ static int put_counters(struct sk_buff *skb, struct synq_net *sn,
 		[SYNQ_COUNT_ACCEPTED] = SYNQ_A_COUNTERS_ACCEPTED,
 		[SYNQ_COUNT_SHARED] = SYNQ_A_COUNTERS_SHARED,
 		[SYNQ_COUNT_WOULD_REFUSE] = SYNQ_A_COUNTERS_WOULD_REFUSE,
-		[SYNQ_COUNT_WOULD_WITHHOLD] = SYNQ_A_COUNTERS_WOULD_WITHHOLD,
+		[SYNQ_COUNT_WOULD_HOLD] = SYNQ_A_COUNTERS_WOULD_HOLD,
 		[SYNQ_COUNT_WOULD_MOVE] = SYNQ_A_COUNTERS_WOULD_MOVE,
 		[SYNQ_COUNT_CLOSED] = SYNQ_A_COUNTERS_CLOSED,
 		[SYNQ_COUNT_REPLACED] = SYNQ_A_COUNTERS_REPLACED,
@@ -310,6 +309,14 @@ static int put_counters(struct sk_buff *skb, struct synq_net *sn,
 		[SYNQ_COUNT_WAITED + 5] = SYNQ_A_COUNTERS_WAITED_1S,
 		[SYNQ_COUNT_WAITED + 6] = SYNQ_A_COUNTERS_WAITED_4S,
 		[SYNQ_COUNT_WAITED_LONGER] = SYNQ_A_COUNTERS_WAITED_LONGER,
+		[SYNQ_COUNT_HELD_FOR] = SYNQ_A_COUNTERS_HELD_1MS,
+		[SYNQ_COUNT_HELD_FOR + 1] = SYNQ_A_COUNTERS_HELD_4MS,
+		[SYNQ_COUNT_HELD_FOR + 2] = SYNQ_A_COUNTERS_HELD_16MS,
+		[SYNQ_COUNT_HELD_FOR + 3] = SYNQ_A_COUNTERS_HELD_64MS,
+		[SYNQ_COUNT_HELD_FOR + 4] = SYNQ_A_COUNTERS_HELD_256MS,
+		[SYNQ_COUNT_HELD_FOR + 5] = SYNQ_A_COUNTERS_HELD_1S,
+		[SYNQ_COUNT_HELD_FOR + 6] = SYNQ_A_COUNTERS_HELD_4S,
+		[SYNQ_COUNT_HELD_LONGER] = SYNQ_A_COUNTERS_HELD_LONGER,
 		[SYNQ_COUNT_EXCESS_RESET] = SYNQ_A_COUNTERS_EXCESS_RESET,
 		[SYNQ_COUNT_EXCESS_COOKIE] = SYNQ_A_COUNTERS_EXCESS_COOKIE,
 		[SYNQ_COUNT_EXCESS_UNANSWERED] =
@@ -319,26 +326,17 @@ static int put_counters(struct sk_buff *skb, struct synq_net *sn,
 		[SYNQ_COUNT_FLOODED] = SYNQ_A_COUNTERS_FLOODED,
 	};
 	const struct synq_record_now now = synq_record_now(sn, port, slot);
-	u64 sum[SYNQ_COUNTERS], done;
 	struct nlattr *nest;
 	int i;
 
-	/* Read what ends a withholding first, so that none is missed. */
-	for (i = SYNQ_COUNTERS - 1; i >= 0; i--)
-		sum[i] = synq_port_sum(port, slot, i);
 	nest = nla_nest_start(skb, SYNQ_A_STATS_COUNTERS);
 	if (!nest)
 		return -EMSGSIZE;
 	for (i = 0; i < SYNQ_COUNTERS; i++)
-		if (synq_nl_put_u64(skb, attr[i], sum[i]))
+		if (synq_nl_put_u64(skb, attr[i], synq_port_sum(port, slot, i)))
 			return -EMSGSIZE;
-	done = sum[SYNQ_COUNT_WITHHELD_COMPLETED] +
-	       sum[SYNQ_COUNT_WITHHELD_EXPIRED];
-	if (synq_nl_put_u64(skb, SYNQ_A_COUNTERS_WITHHELD_PENDING,
-			    sum[SYNQ_COUNT_WITHHELD] > done ?
-			    sum[SYNQ_COUNT_WITHHELD] - done : 0))
-		return -EMSGSIZE;
 	if (synq_nl_put_u64(skb, SYNQ_A_COUNTERS_QUEUED, now.queued) ||
+	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_HELD_NOW, now.held) ||
 	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_HALF_OPEN, now.half_open) ||
 	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_FLOODED_NOW, now.flooded))
 		return -EMSGSIZE;

@@ -36,5 +36,7 @@ probe SEQ_AND_TS_OFF net/secure_seq.h \
 	'secure_tcp_seq_and_ts_off\('
 probe TW_ISN net/tcp.h \
 	'u32 tcp_tw_isn;'
+probe HRTIMER_SETUP linux/hrtimer.h \
+	'void hrtimer_setup\('
 probe ACCECN net/tcp.h \
 	'tcp_ca_needs_accecn\('

@@ -84,7 +84,7 @@ static void free_late(struct work_struct *work)
 
 	/* Callbacks that could schedule it are over by a grace period. */
 	tasklet_kill(&record->order);
-	synq_withheld_clear(&record->withheld, record->counters);
+	synq_hold_destroy(&record->hold);
 	synq_port_put(record->counters);
 	sock_put(record->sk);
 	kfree(record);
@@ -150,7 +150,7 @@ struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 	INIT_RCU_WORK(&record->free, free_late);
 	synq_acceptq_init(&record->acceptq);
 	synq_admission_init(&record->admission, sk);
-	synq_withheld_init(&record->withheld);
+	synq_hold_init(&record->hold);
 	return record;
 }
 
@@ -224,7 +224,6 @@ void synq_record_remove(struct synq_record *record)
 
 	lockdep_assert_held(&sn->records_lock);
 	synq_acceptq_close(&record->acceptq, record->counters);
-	synq_withheld_clear(&record->withheld, record->counters);
 	list_del(&record->list);
 	atomic_dec(&sn->sockets);
 	atomic_dec(&record->counters->sockets);
@@ -387,6 +386,7 @@ static void add_now(struct synq_record_now *now,
 	now->queued += synq_acceptq_queued(&record->acceptq, slot);
 	now->half_open += READ_ONCE(synqueue->halfopen.open[slot]);
 	now->flooded += READ_ONCE(synqueue->flood[slot].on);
+	now->held += READ_ONCE(record->hold.in[slot]);
 }
 
 /**

@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 #include "acceptq.h"
 #include "admission.h"
+#include "hold.h"
 #include "retries.h"
 #include "synq.h"
 
@@ -31,7 +32,7 @@ struct synq_ops;
  * @order: puts what was appended to the accept queue into its place
  * @acceptq: has a lock of its own, and is under the queue's rskq_lock
  * @admission: has a lock of its own
- * @withheld: has a lock of its own
+ * @hold: has a lock of its own
  * @free: after a grace period
  */
 struct synq_record {
@@ -55,7 +56,7 @@ struct synq_record {
 	struct synq_admission admission ____cacheline_aligned_in_smp;
 
 	/* written while overloaded */
-	struct synq_withheld withheld;
+	struct synq_hold hold;
 
 	struct rcu_work free;
 };
@@ -140,11 +141,13 @@ static inline void synq_record_listener(const struct synq_record *record,
  * struct synq_record_now - of a class, at all sockets of a port that are managed now
  * @queued: requests in the accept queues
  * @half_open: requests in the SYN queues, so far as is known
+ * @held: connections that are held
  * @flooded: sockets at which the class has had its share of the SYN queue
  */
 struct synq_record_now {
 	u32 queued;
 	u32 half_open;
+	u32 held;
 	u32 flooded;
 };
 

@@ -59,3 +59,16 @@ void synq_retries_disinherit(const struct synq_retries *retries,
 	if (ours && icsk->icsk_syn_retries == ours)
 		icsk->icsk_syn_retries = READ_ONCE(retries->was);
 }
+
+/**
+ * synq_retries_of() - how often a listener sends a SYN-ACK again
+ * @sk: listener
+ *
+ * Context: any
+ * Return: the number in force
+ */
+u8 synq_retries_of(const struct sock *sk)
+{
+	return READ_ONCE(inet_csk(sk)->icsk_syn_retries) ?:
+	       READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_synack_retries);
+}

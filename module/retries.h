@@ -24,5 +24,6 @@ struct synq_retries {
 void synq_retries_set(struct synq_retries *retries, struct sock *sk, u8 wanted);
 void synq_retries_disinherit(const struct synq_retries *retries,
 			     struct sock *child);
+u8 synq_retries_of(const struct sock *sk);
 
 #endif /* _SYNQ_RETRIES_H */

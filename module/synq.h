@@ -13,8 +13,8 @@
  * &synq_net.fresh_lock (BH)	sockets that packets have just begun to manage
  * &synq_acceptq.lock (BH)	our tails in the accept queue of one listener
  * rskq_lock (BH)		of a listener: its accept queue
- * &synq_withheld.lock (BH)	withheld requests of one listener
  * &synq_admission.lock (BH)	handshakes under way at one listener
+ * &synq_hold.lock (BH)		held connections of one listener
  * &synq_refusals.lock (BH)	sample of refused SYNs
  *
  * Packets, and the callbacks that the kernel calls on a listener, run under
@@ -82,7 +82,8 @@ enum synq_verdict {
  * The meaning of each is in Documentation/netlink/specs/synq.yaml, attribute
  * set "counters".  SYNQ_COUNT_SEEN is the sum of admitted, excess and refused,
  * one for each verdict.  SYNQ_COUNT_PLACED is the sum of accepted,
- * closed, replaced, and what is queued.
+ * closed, replaced, and what is queued; SYNQ_COUNT_HELD that of released, gone, flushed,
+ * and what is held.
  */
 enum synq_counter {
 	SYNQ_COUNT_SEEN,
@@ -93,9 +94,11 @@ enum synq_counter {
 	SYNQ_COUNT_QUEUE_REFUSED,
 	SYNQ_COUNT_WAIT_REFUSED,
 	SYNQ_COUNT_PROMOTED,
-	SYNQ_COUNT_WITHHELD,
-	SYNQ_COUNT_WITHHELD_COMPLETED,
-	SYNQ_COUNT_WITHHELD_EXPIRED,
+	SYNQ_COUNT_HELD,
+	SYNQ_COUNT_RELEASED,
+	SYNQ_COUNT_HOLD_GONE,
+	SYNQ_COUNT_HOLD_FLUSHED,
+	SYNQ_COUNT_HOLD_FULL,
 	SYNQ_COUNT_COOKIE_REFUSED,
 	SYNQ_COUNT_FASTOPEN_DECLINED,
 	SYNQ_COUNT_GATE_BYPASSED,
@@ -104,7 +107,7 @@ enum synq_counter {
 	SYNQ_COUNT_ACCEPTED,
 	SYNQ_COUNT_SHARED,
 	SYNQ_COUNT_WOULD_REFUSE,
-	SYNQ_COUNT_WOULD_WITHHOLD,
+	SYNQ_COUNT_WOULD_HOLD,
 	SYNQ_COUNT_WOULD_MOVE,
 	SYNQ_COUNT_CLOSED,
 	SYNQ_COUNT_REPLACED,
@@ -112,6 +115,8 @@ enum synq_counter {
 	SYNQ_COUNT_SOURCE_EXCEEDED,
 	SYNQ_COUNT_WAITED,	/* up to 1 ms, 4 ms, 16 ms ... */
 	SYNQ_COUNT_WAITED_LONGER = SYNQ_COUNT_WAITED + 7,
+	SYNQ_COUNT_HELD_FOR,	/* likewise */
+	SYNQ_COUNT_HELD_LONGER = SYNQ_COUNT_HELD_FOR + 7,
 	SYNQ_COUNT_EXCESS_RESET,
 	SYNQ_COUNT_EXCESS_COOKIE,
 	SYNQ_COUNT_EXCESS_UNANSWERED,
@@ -167,6 +172,7 @@ struct synq_net {
 	struct delayed_work trial_work;	/* trial.c */
 
 	atomic_t sockets;		/* record.c: managed sockets */
+	atomic_t held_bytes;		/* hold.c */
 
 	atomic64_t fragments;		/* hook.c */
 	atomic64_t no_listener;		/* hook.c */

@@ -5,26 +5,11 @@
 #ifndef _SYNQ_TAG_H
 #define _SYNQ_TAG_H
 
-#include <linux/atomic.h>
 #include <linux/bits.h>
 #include <linux/types.h>
 
-/**
- * enum synq_tag_kind - who writes a tag
- * @SYNQ_TAG_QUEUED: into requests in the accept queue (acceptq.c)
- * @SYNQ_TAG_WITHHELD: into those that wait at the gate (withheld.c)
- * @SYNQ_TAG_KINDS: how many
- */
-enum synq_tag_kind {
-	SYNQ_TAG_QUEUED,
-	SYNQ_TAG_WITHHELD,
-	SYNQ_TAG_KINDS
-};
-
 void synq_tag_init(u32 random);
-u32 synq_tag_new_id(enum synq_tag_kind kind);
-bool synq_tag_wait(atomic64_t *word, u64 tag);
-u64 synq_tag_go(atomic64_t *word);
+u32 synq_tag_new_id(void);
 
 /**
  * synq_tag() - the value to write into a request
@@ -50,19 +35,6 @@ static inline u64 synq_tag(u32 id, u32 low)
 static inline bool synq_tag_is(u64 tag, u32 id)
 {
 	return id && tag >> 32 == synq_tag(id, 0) >> 32;
-}
-
-/**
- * synq_tag_is_of() - is it a tag of this kind, whoever's?
- * @tag: found in a request
- * @kind: of the id that it was written with
- *
- * Context: any
- * Return: true if so; see tag.c for why it is no socket cookie
- */
-static inline bool synq_tag_is_of(u64 tag, enum synq_tag_kind kind)
-{
-	return tag >> 62 == 2 && (tag >> 32 & 1) == kind;
 }
 
 /**

@@ -2,7 +2,6 @@
 /*
  * Unit tests of tag.c, in user space.  Run by "make -C module/test check".
  */
-#include <linux/atomic.h>
 #include <linux/types.h>
 
 #include "tag.h"
@@ -10,25 +9,30 @@
 
 static bool ids(void)
 {
-	u32 queued = synq_tag_new_id(SYNQ_TAG_QUEUED);
-	u32 withheld = synq_tag_new_id(SYNQ_TAG_WITHHELD);
+	u32 before = synq_tag_new_id();
 	unsigned int i;
 
 	for (i = 0; i < 1000; i++) {
-		u32 id = synq_tag_new_id(i % SYNQ_TAG_KINDS);
+		u32 id = synq_tag_new_id();
 
 		check(id && id < 1U << 30, "%x", id);
-		check(id != queued && id != withheld, "%x", id);
-		check(synq_tag_is_of(synq_tag(id, ~0U), i % SYNQ_TAG_KINDS) &&
-		      !synq_tag_is_of(synq_tag(id, ~0U), !(i % 2)), "%x", id);
+		check(id != before, "%x", id);
+		check(synq_tag_is(synq_tag(id, ~0U), id), "%x", id);
+		check(!synq_tag_is(synq_tag(id, ~0U), before), "%x", id);
+		check(synq_tag_low(synq_tag(id, i)) == i, "%x", id);
+		before = id;
 	}
 	return true;
 }
 
-static bool is_nobodys(u64 word)
+static bool wraps(void)
 {
-	return !synq_tag_is_of(word, SYNQ_TAG_QUEUED) &&
-	       !synq_tag_is_of(word, SYNQ_TAG_WITHHELD);
+	synq_tag_init(0xffffffff);
+	check(synq_tag_new_id() == 1, "0 owns nothing");
+	synq_tag_init((1U << 30) - 2);
+	check(synq_tag_new_id() == (1U << 30) - 1, "the last");
+	check(synq_tag_new_id() == 1, "and the first");
+	return true;
 }
 
 static bool cookies(void)
@@ -38,46 +42,18 @@ static bool cookies(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(cookies); i++) {
-		atomic64_t word = { cookies[i] };
-
-		check(is_nobodys(cookies[i]), "%llx", (unsigned long long)cookies[i]);
-		check(!synq_tag_go(&word) && (u64)word.counter == cookies[i], "go");
+		check(!synq_tag_is(cookies[i], 0), "of nobody");
+		check(!synq_tag_is(cookies[i], 1), "of the first");
+		check(!synq_tag_is(cookies[i], 3), "of another");
+		check(!synq_tag_is(cookies[i], (1U << 30) - 1), "of the last");
 	}
-	return true;
-}
-
-static bool by_turns(void)
-{
-	u32 id = synq_tag_new_id(SYNQ_TAG_WITHHELD);
-	u32 newer = synq_tag_new_id(SYNQ_TAG_WITHHELD);
-	atomic64_t word = { 0 };
-
-	check(synq_tag_wait(&word, synq_tag(id, 7)), "at first");
-	check(!synq_tag_wait(&word, synq_tag(id, 8)), "a second time");
-	check(synq_tag_wait(&word, synq_tag(newer, 9)), "by another account");
-	check(synq_tag_go(&word) == synq_tag(newer, 9), "that, too");
-	check(!word.counter && !synq_tag_go(&word), "taken off");
-	return true;
-}
-
-/* The last ACK and the data behind it are on two CPUs, and the other was faster. */
-static bool queued(void)
-{
-	u64 place = synq_tag(synq_tag_new_id(SYNQ_TAG_QUEUED), 42);
-	u32 id = synq_tag_new_id(SYNQ_TAG_WITHHELD);
-	atomic64_t word = { place };
-
-	check(!synq_tag_go(&word), "does not wait");
-	check(!synq_tag_wait(&word, synq_tag(id, 7)), "need not wait");
-	check((u64)word.counter == place, "its place is known");
 	return true;
 }
 
 static const struct tap_case cases[] = {
 	{ "ids", ids },
+	{ "wraps", wraps },
 	{ "cookies", cookies },
-	{ "waiting", by_turns },
-	{ "queued", queued },
 };
 
 int main(void)

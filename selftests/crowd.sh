@@ -39,4 +39,4 @@ most=18900
 within "the slowest but nine, ms" "$slowest" $((SERVICE * CROWD * 2 / 3)) $most
 within "refused at first, not for ever" "$(counter bulk retries)" $((CROWD / 2)) \
 	$((8 * CROWD))
-is "nobody is withheld" "$(counter bulk withheld)" 0
+is "nobody is held" "$(counter bulk held)" 0

@@ -111,7 +111,7 @@ check "queue: fills as by the stock kernel" \
 	wait_for 10 full_to $((BACKLOG + 1))
 check "queue: would be refused" test "$(counter bulk would_refuse)" -gt 0
 is "queue: nobody is" "$(refused)" 0
-is "queue: nobody is withheld" "$(counter bulk withheld)" 0
+is "queue: nobody is held" "$(counter bulk held)" 0
 stop "$held" "$filler"
 is "queue: seen adds up" "$(counter bulk seen)" "$(counter bulk admitted)"
 

@@ -23,11 +23,11 @@ two_classes
 hold
 manage
 overfill
-check "enforced: the late are withheld" withheld_all
+check "enforced: the late are held" held_all
 shut=$(queued)
 within "enforced: the gate is shut there" "$shut" $((BACKLOG - RESERVE - 4)) \
 	$((BACKLOG - RESERVE))
-is "enforced: nobody would be" "$(counter bulk would_withhold)" 0
+is "enforced: nobody would be" "$(counter bulk would_hold)" 0
 stop "$held" "${fillers[@]}"
 
 # --- not enforced ---
@@ -39,9 +39,9 @@ manage
 overfill
 check "not enforced: all slots are taken" wait_for 10 full_to $((BACKLOG + 1))
 must_come 30 late_have_come
-is "not enforced: who would be withheld" "$(counter bulk would_withhold)" \
+is "not enforced: who would be held" "$(counter bulk would_hold)" \
 	$((BACKLOG + 1 - shut))
-is "not enforced: nobody is" "$(counter bulk withheld)" 0
+is "not enforced: nobody is" "$(counter bulk held)" 0
 is "not enforced: nobody is refused" \
 	$(($(counter bulk queue_refused) + $(counter bulk wait_refused))) 0
 touch "$TMP/go"

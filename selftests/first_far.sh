@@ -45,4 +45,4 @@ is "all of the first class are answered" "$(field "$TMP/gold" answered)" \
 	$((8 * GOLD))
 # Added up there were more than 600.
 within "few of them were refused" "$(counter gold queue_refused)" 0 $((10 * GOLD))
-within "or had to wait" "$(counter gold withheld)" 0 40
+within "or had to wait" "$(counter gold held)" 0 40

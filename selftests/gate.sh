@@ -3,11 +3,11 @@
 #
 # Slots reserved for a class stay free for it while a later class has filled the
 # rest; what had to wait at the gate completes once the server accepts again,
-# whether the client or the server talks first; the account of the withheld adds
+# whether the client or the server talks first; the account of the held adds
 # up.  How it is made to wait is in gate_lib.sh.
 #
 # Would miss its mark if: the gate were always open (bulk takes the reserve, gold
-# is shut out), or always shut (bulk is never served), or withheld connections
+# is shut out), or always shut (bulk is never served), or held connections
 # were lost, reset, or counted twice.
 #
 # Needs two CPUs: what is let in when slots come free.
@@ -38,15 +38,15 @@ two_classes
 hold
 manage
 overfill
-must_come 30 counter_from bulk withheld $WAITING
+must_come 30 counter_from bulk held $WAITING
 must_come 10 full_to $((BACKLOG - RESERVE - 4))
-is "those are withheld that came late" "$(counter bulk withheld)" $WAITING
+is "those are held that came late" "$(counter bulk held)" $WAITING
 gold
 is "the preferred get in" "$(field "$TMP/gold" acked)" $RESERVE
 within "bulk leaves the reserve free" "$(counter bulk promoted)" \
 	$((BACKLOG - RESERVE - 4)) $((BACKLOG - RESERVE))
-is "withheld requests are half open" "$(half_open)" $WAITING
-is "withheld are pending" "$(counter bulk withheld_pending)" $WAITING
+is "their requests are half open" "$(half_open)" $WAITING
+is "they are held now" "$(counter bulk held_now)" $WAITING
 check "bulk is refused at the SYN" counter_from bulk queue_refused 1
 is "gold was never refused" "$(counter gold queue_refused)" 0
 is "no cookies" "$(mib TcpExt.SyncookiesSent)" 0
@@ -54,9 +54,9 @@ touch "$TMP/go"
 is "all bulk is served when the server accepts" "$(served answered)" \
 	$((LATE + BULK))
 is "nobody was reset" "$(served reset)" 0
-is "withheld have completed" "$(counter bulk withheld_completed)" \
-	"$(counter bulk withheld)"
-is "withheld = completed + expired + pending" "$(account bulk)" 0
+is "all that were held were released" "$(counter bulk released)" \
+	"$(counter bulk held)"
+is "held = released + gone + flushed + now" "$(account bulk)" 0
 is "seen adds up for bulk" "$(syn_account bulk)" 0
 is "seen adds up for gold" "$(syn_account gold)" 0
 is "bulk was promoted once each" "$(counter bulk promoted)" $((LATE + BULK))
@@ -68,15 +68,15 @@ two_classes
 hold -m list -B hello -r 0
 manage
 overfill -q
-must_come 30 counter_from bulk withheld $WAITING
+must_come 30 counter_from bulk held $WAITING
 must_come 10 full_to $((BACKLOG - RESERVE - 4))
 gold -q
 is "server first: the preferred get in" "$(counter gold promoted)" $RESERVE
 touch "$TMP/go"
 is "server first: all bulk is served" "$(served answered)" $((LATE + BULK))
 is "server first: nobody was reset" "$(served reset)" 0
-is "server first: withheld have completed" \
-	"$(counter bulk withheld_completed)" "$(counter bulk withheld)"
+is "server first: all that were held were released" \
+	"$(counter bulk released)" "$(counter bulk held)"
 stop "$held"
 
 # --- the server goes while requests wait ---
@@ -85,11 +85,10 @@ two_classes
 hold
 manage
 overfill
-must_come 30 counter_from bulk withheld $WAITING
-is "some are pending" "$(counter bulk withheld_pending)" $WAITING
+must_come 30 counter_from bulk held $WAITING
+is "some are held" "$(counter bulk held_now)" $WAITING
 stop "$held"
-check "the end of the server expires the pending" \
-	wait_for 10 counter_is bulk withheld_pending 0
-is "as many as were pending" "$(counter bulk withheld_expired)" $WAITING
+check "the end of the server ends that" wait_for 10 counter_is bulk held_now 0
+is "as many as were held" "$(counter bulk hold_flushed)" $WAITING
 is "and the account adds up" "$(account bulk)" 0
 stop "${fillers[@]}"

@@ -55,8 +55,8 @@ round() {
 	"$PEER" client -N "$CLI" -n 8 -c 8 -s 10.1.0.1 -A -w 10000 \
 		$V4 $PORT >"$TMP/gold"
 	is "$name: the preferred get in" "$(field "$TMP/gold" acked)" 8
-	within "$name: withheld at once" \
-		"$(counter bulk withheld_pending)" 0 $QUARTER
+	within "$name: held at once" \
+		"$(counter bulk held_now)" 0 $QUARTER
 	stop "$held" "$filler"
 }
 

@@ -108,18 +108,18 @@ served() {
 	echo $(($(field "$TMP/bulk" "$1") + $(field "$TMP/late" "$1")))
 }
 
-# withheld_all: the late, and hardly anybody else
-withheld_all() {
-	wait_for 30 counter_from bulk withheld $WAITING &&
-		[ "$(counter bulk withheld)" -le $((BACKLOG / 4)) ] && return
-	note "withheld: $(counter bulk withheld), queued: $(queued)," \
+# held_all: the late, and hardly anybody else
+held_all() {
+	wait_for 30 counter_from bulk held $WAITING &&
+		[ "$(counter bulk held)" -le $((BACKLOG / 4)) ] && return
+	note "held: $(counter bulk held), queued: $(queued)," \
 		"half open: $(half_open)"
 	return 1
 }
 
-# account CLASS: withheld = completed + expired + pending
+# account CLASS: held = released + gone + flushed + now
 account() {
-	echo $(($(counter "$1" withheld) - $(counter "$1" withheld_completed) -
-		$(counter "$1" withheld_expired) -
-		$(counter "$1" withheld_pending)))
+	echo $(($(counter "$1" held) - $(counter "$1" released) -
+		$(counter "$1" hold_gone) - $(counter "$1" hold_flushed) -
+		$(counter "$1" held_now)))
 }

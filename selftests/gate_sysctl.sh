@@ -28,7 +28,7 @@ manage
 overfill
 check "abort_on_overflow: the gate lets pass" \
 	wait_for 30 counter_is bulk gate_bypassed $WAITING
-is "abort_on_overflow: nothing is withheld" "$(counter bulk withheld)" 0
+is "abort_on_overflow: nothing is held" "$(counter bulk held)" 0
 touch "$TMP/go"
 is "abort_on_overflow: all are served" "$(served answered)" $((LATE + BULK))
 is "abort_on_overflow: nobody is reset" "$(served reset)" 0
@@ -41,7 +41,7 @@ hold
 manage
 set_sysctl "$SRV" net.ipv4.tcp_abort_on_overflow 0
 overfill
-check "back at 0: withheld" withheld_all
+check "back at 0: held" held_all
 is "back at 0: nothing is let pass" "$(counter bulk gate_bypassed)" 0
 touch "$TMP/go"
 is "back at 0: all are served" "$(served answered)" $((LATE + BULK))
@@ -53,7 +53,7 @@ two_classes
 hold -D 5
 manage
 overfill
-check "TCP_DEFER_ACCEPT: withheld" withheld_all
+check "TCP_DEFER_ACCEPT: held" held_all
 must_come 10 full_to $((BACKLOG - RESERVE - 4))
 gold
 is "TCP_DEFER_ACCEPT: the preferred get in" "$(field "$TMP/gold" acked)" $RESERVE
@@ -62,7 +62,7 @@ check "TCP_DEFER_ACCEPT: not more than its part" \
 touch "$TMP/go"
 is "TCP_DEFER_ACCEPT: all are served" "$(served answered)" $((LATE + BULK))
 is "TCP_DEFER_ACCEPT: nobody is reset" "$(served reset)" 0
-is "TCP_DEFER_ACCEPT: withheld have completed" \
-	"$(counter bulk withheld_completed)" "$(counter bulk withheld)"
+is "TCP_DEFER_ACCEPT: held have completed" \
+	"$(counter bulk released)" "$(counter bulk held)"
 is "TCP_DEFER_ACCEPT: the account adds up" "$(account bulk)" 0
 stop "$held"

@@ -39,7 +39,7 @@ come() {
 		$V4 $PORT
 	must_come 40 has "$TMP/bulk" ^done
 	note "$1 in a second: $(grep ^done "$TMP/bulk"), refused" \
-		"$(counter bulk queue_refused), withheld $(counter bulk withheld)"
+		"$(counter bulk queue_refused), held $(counter bulk held)"
 }
 
 # First so few that they find room even all at once, then more and more.
@@ -51,5 +51,5 @@ come 45
 is "more than there is room for" "$((45 * DELAY / 1000 > BACKLOG))" 1
 is "all are answered" "$(field "$TMP/bulk" answered)" 135
 within "few are refused" "$(counter bulk queue_refused)" 0 150
-within "or has to wait" "$(counter bulk withheld)" 0 32
+within "or has to wait" "$(counter bulk held)" 0 32
 is "none for the time it waits" "$(counter bulk wait_refused)" 0

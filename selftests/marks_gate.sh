@@ -38,15 +38,15 @@ begin_anew() {
 by_marks() {
 	begin_anew
 	overfill
-	check "$1: who is bulk by mark has to wait" withheld_all
+	check "$1: who is bulk by mark has to wait" held_all
 	must_come 10 full_to $((BACKLOG - RESERVE - 4))
 	gold
 	is "$1: who is gold by mark gets in" "$(field "$TMP/gold" acked)" $RESERVE
 	is "$1: nobody comes without a class" "$(counter default promoted)" 0
 	touch "$TMP/go"
 	is "$1: all are served" "$(served answered)" $((LATE + BULK))
-	is "$1: who had to wait, too" "$(counter bulk withheld_completed)" \
-		"$(counter bulk withheld)"
+	is "$1: who had to wait, too" "$(counter bulk released)" \
+		"$(counter bulk held)"
 	stop "$held"
 }
 

@@ -3,7 +3,7 @@
 #
 # A server that takes 40 connections in a second, and three times as many come: the
 # stock kernel queues them for as long as there is room.  With max-wait the queue
-# stays short and is never empty, nobody is withheld, the first class waits for
+# stays short and is never empty, nobody is held, the first class waits for
 # nobody, and who is refused gets in later.  A queue that does not stand takes a
 # burst: what the server can do in a second, whatever the max-wait.
 #
@@ -83,7 +83,7 @@ within "nor empty" "$(percentile 10)" 1 24
 check "the first class is served" wait_for 20 has "$TMP/gold" ^answered 20
 is "and never refused" "$(counter gold wait_refused)" 0
 is "no room is wanting" "$(counter bulk queue_refused)" 0
-is "nobody is withheld" "$(counter bulk withheld)" 0
+is "nobody is held" "$(counter bulk held)" 0
 
 # --- after it ---
 stop "$bulk"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # A class with a min-share has slots of its own in the accept queue: while the first
-# class has filled the rest it gets in, neither refused at the SYN nor withheld.  And
+# class has filled the rest it gets in, neither refused at the SYN nor held.  And
 # when it has taken its slots, the first class gets all of the others.
 #
 # Would miss its mark if: the slots were not kept free, at the SYN or at the gate, or
@@ -71,7 +71,7 @@ within "gold leaves the slots of bulk free" "$(counter gold promoted)" \
 	$((BACKLOG / 2)) $((BACKLOG - KEPT))
 is "bulk gets in" "$(field "$TMP/bulk" acked)" $FEW
 is "and is not refused" "$(counter bulk queue_refused)" 0
-is "nor withheld" "$(counter bulk withheld)" 0
+is "nor held" "$(counter bulk held)" 0
 over "gold first"
 
 hold synq

@@ -55,4 +55,4 @@ sq flush
 overload min-share 20%
 # Where the server stands still and its queue runs empty a claim lapses.
 within "min-share 20 %: so many of 100" "$share" 13 23
-within "nobody of it is withheld" "$(counter bulk withheld)" 0 2
+within "nobody of it is held" "$(counter bulk held)" 0 2

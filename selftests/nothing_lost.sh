@@ -148,8 +148,9 @@ done
 within "the short queue's counters agree" $promoted \
 	$(($(field "$TMP/s2" accepted) - 60)) "$(field "$TMP/s2" accepted)"
 stop "${servers[@]}"
-is "withheld = completed + expired + pending" \
-	"$(counter bulk withheld $SHORT)" \
-	$(($(counter bulk withheld_completed $SHORT) +
-	   $(counter bulk withheld_expired $SHORT) +
-	   $(counter bulk withheld_pending $SHORT)))
+is "held = released + gone + flushed + now" \
+	"$(counter bulk held $SHORT)" \
+	$(($(counter bulk released $SHORT) +
+	   $(counter bulk hold_gone $SHORT) +
+	   $(counter bulk hold_flushed $SHORT) +
+	   $(counter bulk held_now $SHORT)))

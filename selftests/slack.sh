@@ -57,7 +57,7 @@ refused_for_a_second() {
 wait_at_the_gate() {
 	BULK=$((CROWD - LATE))
 	overfill
-	must_come 30 counter_from bulk withheld 3
+	must_come 30 counter_from bulk held 3
 	accept_all "$TMP/go.2" $((3 * CROWD))
 	BULK=$CROWD
 }
@@ -83,14 +83,14 @@ hold -m list -C $CROWD
 manage
 refused_for_a_second
 wait_at_the_gate
-is "who had to wait is served" "$(counter bulk withheld_completed)" \
-	"$(counter bulk withheld)"
-before=$(counter bulk withheld)
+is "who had to wait is served" "$(counter bulk released)" \
+	"$(counter bulk held)"
+before=$(counter bulk held)
 filled
 within "at first so many were let in" "$FIRST" 10 $((BACKLOG - RESERVE))
 within "once SYNs were refused, fewer" "$SECOND" 8 $((FIRST - 1))
 within "once connections had to wait, fewer still" "$LENGTH" 5 $((SECOND - 1))
-is "and nobody had to wait" "$(counter bulk withheld)" "$before"
+is "and nobody had to wait" "$(counter bulk held)" "$before"
 stop "$held" "${fillers[@]}"
 rm -f "$TMP/go".*
 hold -m list -C $CROWD

@@ -84,7 +84,7 @@ hold "" "ip saddr 10.4.0.0/16 tcp dport $PORT tcp flags & (syn|ack) == syn drop"
 check "some were refused" [ "$(counter bulk queue_refused)" -ge 20 ]
 wait_for 20 half_open_are 0
 within "as many as there is room for" "$(counter bulk promoted)" $((FIRST + 1)) 48
-is "nobody waits at the gate" "$(counter bulk withheld)" 0
+is "nobody waits at the gate" "$(counter bulk held)" 0
 stop "$held" "$first" "$more"
 PORT=$((PORT + 1))
 server "$TMP/idle" -b $BACKLOG $PORT

@@ -100,7 +100,7 @@ check("they add up", all(c["seen"] == c["admitted"] + c["excess-dropped"] +
       c["cookie-sent"] + c["share-refused"]
       for c in stats.values()))
 check("all of them", {"retries", "wait-refused", "accepted", "shared", "would-refuse",
-                      "would-withhold", "would-move"} <= set(counters))
+                      "would-hold", "would-move"} <= set(counters))
 
 # Each value at both ends of its range comes back as it was given; one beyond is
 # refused, and the draft with it.

@@ -147,15 +147,15 @@ def claims(view):
                        .099, "%")
         yield at_most("and no more", synq.share("ordinary"), .101, "%")
     if not overload and not cell.spoofed:
-        yield at_most("refused or withheld", synq.disturbed(), 0)
+        yield at_most("refused or held", synq.disturbed(), 0)
         if not cell.preferred:
             yield at_least("connections", synq.n("ordinary"), 100000)
             yield at_most("moved", synq.moved(), 0)
     if overload:
-        yield at_most("withheld, of ordinary connections",
-                      synq.withheld("normal", "everyone"), .001, "%")
-        yield at_most("and expired", synq.expired("normal", "everyone"), .001,
-                      "%")
+        yield at_most("held, of ordinary connections",
+                      synq.held("normal", "everyone"), .01, "%")
+        yield at_most("and not released", synq.not_released("normal", "everyone"),
+                      .001, "%")
     if cell.ordinary_s:
         come, refused = synq.again()
         yield at_least("SYNs sent again when the overload is over", come, 50)

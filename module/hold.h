@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Connections that wait for a slot of the accept queue.  See hold.c.
+ */
+#ifndef _SYNQ_HOLD_H
+#define _SYNQ_HOLD_H
+
+#include <linux/hrtimer.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include "conf.h"
+
+struct request_sock;
+struct sk_buff;
+struct synq_record;
+
+/**
+ * struct synq_hold - held connections of one listener
+ * @lock: protects the rest
+ * @closed: nothing is held any more
+ * @is_armed: @timer runs, or will
+ * @hashed: how many there are; may be read without the lock
+ * @n: those of them that nobody is about to promote, likewise
+ * @in: by slot of their class, likewise
+ * @bytes: truesize of their segments
+ * @looked: jiffies: when all were looked at
+ * @fifo: by slot, in the order in which they came
+ * @timer: looks for room each millisecond while there are any
+ */
+struct synq_hold {
+	spinlock_t lock;	/* protects the rest */
+	bool closed;
+	bool is_armed;
+	u32 hashed;
+	u32 n;
+	u32 in[SYNQ_SLOTS];
+	u32 bytes;
+	unsigned long looked;
+	struct list_head fifo[SYNQ_SLOTS];
+	struct hrtimer timer;
+};
+
+/**
+ * enum synq_hold_answer - what a segment means that asks for a connection's promotion
+ * @SYNQ_HOLD_STRANGER: its connection is not held
+ * @SYNQ_HOLD_KEPT: it is, and the segment waits with it, or has come twice
+ * @SYNQ_HOLD_REPLAY: it is released, by this segment
+ * @SYNQ_HOLD_FORCED: likewise, whether there is room or not
+ */
+enum synq_hold_answer {
+	SYNQ_HOLD_STRANGER,
+	SYNQ_HOLD_KEPT,
+	SYNQ_HOLD_REPLAY,
+	SYNQ_HOLD_FORCED,
+};
+
+int synq_hold_module_init(void);
+void synq_hold_module_exit(void);
+
+void synq_hold_init(struct synq_hold *hold);
+void synq_hold_destroy(struct synq_hold *hold);
+
+enum synq_hold_answer synq_hold_ask(struct synq_record *record,
+				    struct sk_buff *skb,
+				    struct request_sock *req);
+int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
+		  const struct synq_class *class, struct sk_buff *skb,
+		  struct request_sock *req);
+void synq_hold_promoting(struct request_sock *req);
+void synq_hold_promoted(struct request_sock *req, bool promoted);
+bool synq_hold_is_before(const struct synq_record *record,
+			 const struct synq_conf *conf,
+			 const struct synq_listener *listener,
+			 const struct synq_class *class);
+void synq_hold_flush(struct synq_record *record, bool close);
+void synq_hold_sort(struct synq_record *record, const struct synq_conf *conf);
+
+#endif /* _SYNQ_HOLD_H */
