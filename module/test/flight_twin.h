@@ -10,7 +10,7 @@
 #include <linux/types.h>
 #include <string.h>
 
-#include "../flight.h"
+#include "flight.h"
 
 #define MS	((u64)NSEC_PER_MSEC)
 #define MANY	4000

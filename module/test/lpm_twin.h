@@ -14,7 +14,7 @@
 #include <linux/types.h>
 #include <string.h>
 
-#include "../lpm.h"
+#include "lpm.h"
 #include "tap.h"
 
 struct entry {

@@ -10,7 +10,7 @@
 #include <linux/types.h>
 #include <string.h>
 
-#include "../source.h"
+#include "source.h"
 #include "tap.h"
 
 #define SECOND		1000000000ULL	/* ns */

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "source.h"
-#include "test/source_table.h"
-#include "test/tap.h"
+#include "source_table.h"
+#include "tap.h"
 
 static bool state_of(u64 hash, u64 now, struct synq_source_state *state)
 {

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 #include "halfopen.h"
-#include "test/tap.h"
+#include "tap.h"
 
 #define S	((u64)NSEC_PER_SEC)
 #define MS	((u64)NSEC_PER_MSEC)

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "source.h"
-#include "test/source_table.h"
-#include "test/tap.h"
+#include "source_table.h"
+#include "tap.h"
 
 #define THREADS		4
 

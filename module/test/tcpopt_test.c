@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "tcpopt.h"
-#include "test/tap.h"
+#include "tap.h"
 
 #define OPTIONS_MAX	40
 #define MD5		19

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "lpm.h"
-#include "test/lpm_twin.h"
-#include "test/tap.h"
+#include "lpm_twin.h"
+#include "tap.h"
 
 /* Bits @start, @start + @stride, ... of the keys vary, @width of them. */
 struct universe {

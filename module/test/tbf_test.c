@@ -15,7 +15,7 @@
 #include <linux/types.h>
 
 #include "tbf.h"
-#include "test/tap.h"
+#include "tap.h"
 
 #define TOKEN	1000000000LL	/* in units of 10^-9 tokens */
 #define SECOND	1000000000ULL	/* in ns */

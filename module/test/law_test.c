@@ -7,7 +7,7 @@
 #include <linux/types.h>
 
 #include "law.h"
-#include "test/tap.h"
+#include "tap.h"
 
 #define MS	((u64)NSEC_PER_MSEC)
 

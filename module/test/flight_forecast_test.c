@@ -8,8 +8,8 @@
 #include <linux/types.h>
 
 #include "flight.h"
-#include "test/flight_twin.h"
-#include "test/tap.h"
+#include "flight_twin.h"
+#include "tap.h"
 
 static u32 forecast(const u64 due[SYNQ_FLIGHT_WINDOW], u32 queued, u64 interval)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "service.h"
-#include "test/tap.h"
+#include "tap.h"
 
 #define SERVICES	24
 #define MATCHES		256

@@ -5,7 +5,7 @@
 #include <linux/types.h>
 
 #include "tag.h"
-#include "test/tap.h"
+#include "tap.h"
 
 static bool ids(void)
 {

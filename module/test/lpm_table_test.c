@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "lpm.h"
-#include "test/lpm_twin.h"
-#include "test/tap.h"
+#include "lpm_twin.h"
+#include "tap.h"
 
 struct share {
 	u8 len;

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "flight.h"
-#include "test/flight_twin.h"
-#include "test/tap.h"
+#include "flight_twin.h"
+#include "tap.h"
 
 /* Not ended, and begun within @window before now. */
 static unsigned int open_within(u64 window)

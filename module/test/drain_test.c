@@ -11,7 +11,7 @@
 #include <linux/types.h>
 
 #include "drain.h"
-#include "test/tap.h"
+#include "tap.h"
 
 #define SECOND	((u64)NSEC_PER_SEC)
 

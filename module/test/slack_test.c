@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 #include "slack.h"
-#include "test/tap.h"
+#include "tap.h"
 
 #define MS	((u64)NSEC_PER_MSEC)
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "fingerprint.h"
-#include "test/tap.h"
+#include "tap.h"
 
 #define NOTES_MAX	20000
 

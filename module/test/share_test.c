@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "share.h"
-#include "test/tap.h"
+#include "tap.h"
 
 #define CLASSES	18
 #define LONG	9000
