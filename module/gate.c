@@ -44,11 +44,6 @@ static void turn_away(struct synq_record *record, const struct synq_class *class
 				SYNQ_FINAL_COOKIE, false);
 }
 
-static bool aborts(const struct sock *sk)
-{
-	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow);
-}
-
 /* The kernel finds the queue full, and does what it does then. */
 static enum synq_gate_answer
 find_full(struct synq_record *record, const struct synq_class *class,
@@ -57,7 +52,7 @@ find_full(struct synq_record *record, const struct synq_class *class,
 {
 	switch (final) {
 	case SYNQ_FINAL_ACK:
-		return aborts(sk) ? SYNQ_GATE_PASS : SYNQ_GATE_HOLD;
+		return synq_hold_is_forbidden(sk) ? SYNQ_GATE_PASS : SYNQ_GATE_HOLD;
 	case SYNQ_FINAL_COOKIE:
 		turn_away(record, class, sk, skb, req);
 		break;
@@ -72,7 +67,7 @@ put_off(struct synq_record *record, const struct synq_class *class,
 	const struct sock *sk, const struct sk_buff *skb,
 	struct request_sock *req, enum synq_final final)
 {
-	if (aborts(sk)) {
+	if (synq_hold_is_forbidden(sk)) {
 		synq_count(record->counters, class->slot, SYNQ_COUNT_GATE_BYPASSED);
 		return SYNQ_GATE_PASS;
 	}

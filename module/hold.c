@@ -60,78 +60,26 @@
  * Softirq, or process context with BH off, under rcu_read_lock().
  */
 #include <linux/ktime.h>
-#include <linux/list_sort.h>
-#include <linux/netdevice.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <net/inet_connection_sock.h>
-#include <net/protocol.h>
 #include <net/tcp.h>
-#include "admission.h"
 #include "classify.h"
-#include "compat.h"
+#include "held.h"
 #include "hold.h"
 #include "record.h"
-#include "tcpopt.h"
+#include "release.h"
+#include "replay.h"
 
 #define SEGMENTS_MAX	10
 #define BYTES_MAX	(32 << 20)
 #define NET_BYTES_MAX	(128 << 20)
 #define ALL_BYTES_MAX	(256 << 20)
 #define OWN_BYTES_MAX	(128 << 10)
-#define COPY_MAX	512	/* bytes: smaller segments are copied, as no page waits then */
 #define TIME_MAX	(6ULL * NSEC_PER_SEC)
 #define MARGIN		(HZ / 2)
 #define RETRIES		2
-#define TICK		NSEC_PER_MSEC
-#define AT_ONCE		64	/* in one tick */
 #define FAILURES_MAX	SEGMENTS_MAX
-#define LOOK_PERIOD	(HZ / 8)
-
-/**
- * struct held - a connection that is held
- * @node: in the hash, by @req
- * @req: its request, with a reference
- * @record: of its listener; compared only, unless it is that of who asks
- * @list: in its FIFO, unless somebody owns it
- * @segments: with their device's number in skb->skb_iif
- * @n: of them
- * @bytes: of them
- * @since_ns: monotonic clock
- * @ts_recent: of its request, when it came here
- * @failures: replays that have not promoted it
- * @replayed: the segment that is with TCP now
- * @rtt_us: round trip time of its path
- * @synack_us: its request's, while @replayed is with TCP
- * @promoted: by that segment
- * @forced: whether there is room or not
- * @dead: it is not in the hash any more
- * @slot: of its class
- * @since: &synq_class.since
- * @retrans: SYN-ACKs that were sent again, while @replayed is with TCP
- * @rcu: freed after a grace period
- */
-struct held {
-	struct rhash_head node;
-	struct request_sock *req;
-	struct synq_record *record;
-	struct list_head list;
-	struct sk_buff_head segments;
-	u32 bytes;
-	u64 since_ns;
-	u32 ts_recent;
-	u8 failures;
-	const struct sk_buff *replayed;
-	u64 rtt_us;
-	u64 synack_us;
-	bool promoted;
-	bool forced;
-	bool dead;
-	u8 slot;
-	u32 since;
-	u8 retrans;
-	struct rcu_head rcu;
-};
 
 static struct rhashtable table;
 static atomic_t all_bytes;
@@ -144,8 +92,8 @@ static u32 hash_of(const void *key, u32 len, u32 seed)
 
 static const struct rhashtable_params params = {
 	.key_len = sizeof(struct request_sock *),
-	.key_offset = offsetof(struct held, req),
-	.head_offset = offsetof(struct held, node),
+	.key_offset = offsetof(struct synq_held, req),
+	.head_offset = offsetof(struct synq_held, node),
 	.hashfn = hash_of,
 	.automatic_shrinking = true,
 };
@@ -168,30 +116,18 @@ void synq_hold_module_exit(void)
 	rhashtable_destroy(&table);
 }
 
-static struct held *find(const struct request_sock *req)
+static struct synq_held *find(const struct request_sock *req)
 {
 	return rhashtable_lookup(&table, &req, params);
 }
 
-static void count(const struct held *held, enum synq_counter counter)
+void synq_held_count(const struct synq_held *held, enum synq_counter counter)
 {
 	struct synq_port *port = held->record->counters;
 
 	/* Not for another class that has the slot now.  Pairs with synq_port_give(). */
 	if (READ_ONCE(port->since[held->slot]) == held->since)
 		synq_count(port, held->slot, counter);
-}
-
-/* How long it was held: up to 1 ms, 4 ms, 16 ms ... */
-static void count_time(const struct held *held, u64 now_ns)
-{
-	unsigned int counter = SYNQ_COUNT_HELD_FOR;
-	u64 limit = NSEC_PER_MSEC;
-
-	for (; now_ns - held->since_ns > limit && counter < SYNQ_COUNT_HELD_LONGER;
-	     counter++)
-		limit *= 4;
-	count(held, counter);
 }
 
 /* --- time --- */
@@ -212,99 +148,21 @@ static bool expires(const struct sock *sk, const struct request_sock *req)
 	       time_before(READ_ONCE(req->rsk_timer.expires), jiffies + MARGIN);
 }
 
-static bool has_had_its_time(const struct sock *sk, const struct request_sock *req,
-			     u64 now_ns)
+bool synq_held_has_had_its_time(const struct sock *sk,
+				const struct request_sock *req, u64 now_ns)
 {
 	return now_ns >= answered_ns(req) + TIME_MAX || expires(sk, req);
 }
 
-/* By the time stamp that the client has sent back; if it is one of milliseconds. */
-static u64 stamped_us(const struct request_sock *req, const struct sk_buff *skb,
-		      u64 now_us)
-{
-	const struct tcphdr *th = tcp_hdr(skb);
-	const u8 *option = synq_tcpopt_find((const u8 *)(th + 1),
-					    (const u8 *)th + 4 * th->doff,
-					    BIT(TCPOPT_TIMESTAMP));
-	__be32 echoed;
-	u32 sent;
-
-	if (!option || option[1] != TCPOLEN_TIMESTAMP)
-		return U64_MAX;
-	memcpy(&echoed, option + 6, sizeof(echoed));
-	sent = ntohl(echoed) - tcp_rsk(req)->ts_off;
-	return (u64)((u32)div_u64(now_us, USEC_PER_MSEC) - sent) * USEC_PER_MSEC;
-}
-
-/*
- * The round trip time, as the kernel would take it now: of a SYN-ACK that was sent again
- * by the time stamp, or else, for want of any, as if the last one was answered.
- */
-static u64 path_us(const struct request_sock *req, const struct sk_buff *skb,
-		   u64 now_ns)
-{
-	u64 now_us = div_u64(now_ns, NSEC_PER_USEC);
-	u64 since_us = now_us - min(now_us, tcp_rsk(req)->snt_synack), us;
-	unsigned long last;
-
-	if (!req->num_retrans)
-		return since_us;
-	us = stamped_us(req, skb, now_us);
-	if (us <= since_us)
-		return us;
-	last = READ_ONCE(req->rsk_timer.expires) - (req->timeout << req->num_timeout);
-	return min_t(u64, since_us, max_t(long, jiffies - last, 1) *
-				    jiffies_to_msecs(1) * USEC_PER_MSEC);
-}
-
 /* --- segments --- */
 
-/*
- * Undoes what TCP has done to it: its control block is IP's again.  NULL: it is not to be
- * held, or no memory.
- */
-static struct sk_buff *copy_of(struct sk_buff *skb)
-{
-	struct sk_buff *copy;
-
-	if (!skb->dev || !skb_dst_force(skb))
-		return NULL;
-	copy = skb->len <= COPY_MAX && !skb_is_gso(skb) ?
-	       skb_copy(skb, GFP_ATOMIC) : skb_clone(skb, GFP_ATOMIC);
-	if (!copy)
-		return NULL;
-#if IS_ENABLED(CONFIG_IPV6)
-	if (skb->protocol == htons(ETH_P_IPV6))
-		memmove(IP6CB(copy), &TCP_SKB_CB(skb)->header.h6,
-			sizeof(struct inet6_skb_parm));
-	else
-#endif
-		memmove(IPCB(copy), &TCP_SKB_CB(skb)->header.h4,
-			sizeof(struct inet_skb_parm));
-	/* A connection that is tracked would keep its namespace. */
-	nf_reset_ct(copy);
-	copy->skb_iif = skb->dev->ifindex;
-	copy->dev = NULL;
-	return copy;
-}
-
-static u32 seq_of(const struct sk_buff *skb)
-{
-	return ntohl(tcp_hdr(skb)->seq);
-}
-
-/* Sequence numbers that it takes, its FIN included. */
-static u32 length_of(const struct sk_buff *skb)
-{
-	return skb->len - 4 * tcp_hdr(skb)->doff + tcp_hdr(skb)->fin;
-}
-
-static bool is_there(const struct held *held, const struct sk_buff *skb)
+static bool is_there(const struct synq_held *held, const struct sk_buff *skb)
 {
 	const struct sk_buff *other;
 
 	skb_queue_walk(&held->segments, other)
-		if (seq_of(other) == seq_of(skb) && length_of(other) >= length_of(skb))
+		if (synq_replay_seq(other) == synq_replay_seq(skb) &&
+		    synq_replay_length(other) >= synq_replay_length(skb))
 			return true;
 	return false;
 }
@@ -317,7 +175,7 @@ static bool has_space(const struct synq_record *record, const struct sk_buff *sk
 	       atomic_read(&all_bytes) + skb->truesize <= ALL_BYTES_MAX;
 }
 
-static void charge(struct held *held, int bytes)
+static void charge(struct synq_held *held, int bytes)
 {
 	struct synq_record *record = held->record;
 
@@ -328,13 +186,13 @@ static void charge(struct held *held, int bytes)
 	atomic_add(bytes, &all_bytes);
 }
 
-static void append(struct held *held, struct sk_buff *copy)
+static void append(struct synq_held *held, struct sk_buff *copy)
 {
 	__skb_queue_tail(&held->segments, copy);
 	charge(held, copy->truesize);
 }
 
-static struct sk_buff *take(struct held *held)
+struct sk_buff *synq_held_take(struct synq_held *held)
 {
 	struct sk_buff *skb = __skb_dequeue(&held->segments);
 
@@ -343,29 +201,29 @@ static struct sk_buff *take(struct held *held)
 	return skb;
 }
 
-/*
- * As IP would.  False: its device has gone, or its route has, which then leads into another
- * namespace; it is lost, as on the way.
- */
-static bool give_to_tcp(struct net *net, struct sk_buff *skb)
+/* Another segment may have more luck: one with data, where the server waits for data. */
+bool synq_held_put_back(struct synq_held *held, struct sk_buff *skb, bool is_full)
 {
-	skb->dev = dev_get_by_index_rcu(net, skb->skb_iif);
-	if (!skb->dev || dev_net(skb_dst(skb)->dev) != net) {
-		kfree_skb(skb);
-		return false;
+	struct synq_record *record = held->record;
+	bool again;
+
+	spin_lock_bh(&record->hold.lock);
+	again = !record->hold.closed && (is_full || ++held->failures <= FAILURES_MAX);
+	if (again) {
+		if (is_full)
+			__skb_queue_head(&held->segments, skb);
+		else
+			__skb_queue_tail(&held->segments, skb);
+		charge(held, skb->truesize);
+		synq_held_list_in(held, is_full);
 	}
-#if IS_ENABLED(CONFIG_IPV6)
-	if (skb->protocol == htons(ETH_P_IPV6))
-		rcu_dereference(inet6_protos[IPPROTO_TCP])->handler(skb);
-	else
-#endif
-		rcu_dereference(inet_protos[IPPROTO_TCP])->handler(skb);
-	return true;
+	spin_unlock_bh(&record->hold.lock);
+	return again;
 }
 
 /* --- lists --- */
 
-static void list_in(struct held *held, bool first)
+void synq_held_list_in(struct synq_held *held, bool first)
 {
 	struct synq_hold *hold = &held->record->hold;
 
@@ -379,7 +237,7 @@ static void list_in(struct held *held, bool first)
 }
 
 /* Its owner is who calls: rule 3. */
-static void list_out(struct held *held)
+void synq_held_list_out(struct synq_held *held)
 {
 	struct synq_hold *hold = &held->record->hold;
 
@@ -389,7 +247,7 @@ static void list_out(struct held *held)
 	WRITE_ONCE(hold->in[held->slot], hold->in[held->slot] - 1);
 }
 
-static void unhash(struct held *held)
+static void unhash(struct synq_held *held)
 {
 	struct synq_hold *hold = &held->record->hold;
 
@@ -399,337 +257,36 @@ static void unhash(struct held *held)
 	rhashtable_remove_fast(&table, &held->node, params);
 }
 
-/* It is unhashed. */
-static void release(struct held *held)
-{
-	sock_gen_put((struct sock *)held->req);
-	kfree_rcu(held, rcu);
-}
-
-static bool is_gone(const struct held *held)
-{
-	return !sk_hashed(req_to_sk(held->req));
-}
-
-/*
- * Its owner is done with it: it leaves the hash, so that what comes now is not for it, and
- * what is left of its segments is given to TCP, or is of no use.
+/**
+ * synq_held_end() - a connection is not held any more
+ * @held: its owner is who calls; it is freed
+ * @of_use: what is left of its segments is given to TCP
+ * @counter: what has become of it
+ *
+ * It leaves the hash first, so that what comes now is not for it.
+ *
+ * Context: BH off, rcu_read_lock(), no lock of ours
  */
-static void end(struct held *held, bool of_use)
+void synq_held_end(struct synq_held *held, bool of_use, enum synq_counter counter)
 {
 	struct synq_record *record = held->record;
 	struct sk_buff_head rest;
 	struct sk_buff *skb;
 
 	__skb_queue_head_init(&rest);
-	spin_lock_bh(&record->hold.lock);
-	while ((skb = take(held)))
+	spin_lock(&record->hold.lock);
+	while ((skb = synq_held_take(held)))
 		__skb_queue_tail(&rest, skb);
 	unhash(held);
-	spin_unlock_bh(&record->hold.lock);
+	synq_held_count(held, counter);
+	spin_unlock(&record->hold.lock);
 	while ((skb = __skb_dequeue(&rest)))
 		if (of_use)
-			give_to_tcp(sock_net(record->sk), skb);
+			synq_replay(sock_net(record->sk), skb);
 		else
 			kfree_skb(skb);
-}
-
-/* Its request is not in the SYN queue any more; it may have been promoted meanwhile. */
-static void drop(struct held *held)
-{
-	end(held, true);
-	count(held, SYNQ_COUNT_HOLD_GONE);
-	release(held);
-}
-
-/* Its time is over: it is as if its segments had been dropped when they came. */
-static void give_up(struct held *held)
-{
-	end(held, false);
-	count(held, SYNQ_COUNT_HOLD_FLUSHED);
-	release(held);
-}
-
-/* Why a connection is given to TCP. */
-enum why {
-	ROOM,		/* there is some, or was a moment ago */
-	OVER,		/* nobody is to be held */
-};
-
-/* Another segment may have more luck: one with data, where the server waits for data. */
-static bool put_back(struct held *held, struct sk_buff *skb, bool is_full)
-{
-	struct synq_record *record = held->record;
-	bool again;
-
-	spin_lock_bh(&record->hold.lock);
-	again = !record->hold.closed && (is_full || ++held->failures <= FAILURES_MAX);
-	if (again) {
-		if (is_full)
-			__skb_queue_head(&held->segments, skb);
-		else
-			__skb_queue_tail(&held->segments, skb);
-		charge(held, skb->truesize);
-		list_in(held, is_full);
-	}
-	spin_unlock_bh(&record->hold.lock);
-	return again;
-}
-
-/*
- * Its owner has it promoted.  Returns false if it is held as before: the kernel had no
- * slot, though there seemed to be one, or does not promote it by this segment.
- */
-static bool replay(struct held *held, enum why why)
-{
-	struct synq_record *record = held->record;
-	struct net *net = sock_net(record->sk);
-	struct sk_buff *skb, *copy;
-	bool had_way;
-
-	held->forced = why != ROOM;
-	held->promoted = false;
-	spin_lock_bh(&record->hold.lock);
-	skb = take(held);
-	spin_unlock_bh(&record->hold.lock);
-	/* Later segments may have changed it: this one would be too old then. */
-	WRITE_ONCE(held->req->ts_recent, held->ts_recent);
-	copy = skb_clone(skb, GFP_ATOMIC);
-	held->replayed = copy ?: skb;
-	had_way = give_to_tcp(net, copy ?: skb);
-	held->replayed = NULL;
-	if (copy && had_way && why == ROOM && !held->promoted && !is_gone(held) &&
-	    put_back(held, skb, sk_acceptq_is_full(record->sk)))
-		return false;
-	if (copy)
-		kfree_skb(skb);
-	end(held, held->promoted || why == OVER || is_gone(held));
-	count(held, held->promoted && why == ROOM ? SYNQ_COUNT_RELEASED :
-		    why == ROOM && is_gone(held) ? SYNQ_COUNT_HOLD_GONE :
-						   SYNQ_COUNT_HOLD_FLUSHED);
-	if (why == ROOM && held->promoted)
-		count_time(held, ktime_get_ns());
-	release(held);
-	return true;
-}
-
-/*
- * Its listener does not listen any more: the kernel resets it, or has it migrate to
- * another, where it may be held anew.  So it is not known here from now on.
- */
-static void let_go(struct held *held)
-{
-	end(held, true);
-	count(held, SYNQ_COUNT_HOLD_FLUSHED);
-	release(held);
-}
-
-/* --- who is next --- */
-
-static bool aborts(const struct synq_record *record)
-{
-	return READ_ONCE(sock_net(record->sk)->ipv4.sysctl_tcp_abort_on_overflow);
-}
-
-static bool has_room(const struct synq_record *record, const struct synq_conf *conf,
-		     const struct synq_listener *listener,
-		     const struct synq_class *class)
-{
-	if (sk_acceptq_is_full(record->sk))
-		return false;
-	return class->observe ||
-	       synq_admission_promote(conf, listener, class, record->sk,
-				      &record->acceptq, SYNQ_FINAL_ACK);
-}
-
-/* Is one at the head of a class to come before another? */
-static bool precedes(const struct synq_record *record, const struct synq_conf *conf,
-		     const struct synq_listener *listener, const struct held *held,
-		     const struct held *other)
-{
-	const struct synq_class *a = &conf->class[held->slot];
-	const struct synq_class *b = &conf->class[other->slot];
-
-	switch ((enum synq_order)listener->order) {
-	case SYNQ_ORDER_STRICT:
-		return a->position < b->position;
-	case SYNQ_ORDER_WEIGHTED:
-		return (u64)synq_acceptq_own(&record->acceptq, a->position) *
-		       b->weight_effective <
-		       (u64)synq_acceptq_own(&record->acceptq, b->position) *
-		       a->weight_effective;
-	case SYNQ_ORDER_FIFO:
-		break;
-	}
-	return held->since_ns < other->since_ns;
-}
-
-/* With the lock; NULL: nobody, or for nobody there is room. */
-static struct held *next_of(struct synq_record *record, const struct synq_conf *conf,
-			    const struct synq_listener *listener)
-{
-	struct held *next = NULL, *held;
-	u8 p;
-
-	for (p = 0; p < conf->n_positions; p++) {
-		const struct synq_class *class = &conf->class[conf->order[p]];
-
-		held = list_first_entry_or_null(&record->hold.fifo[class->slot],
-						struct held, list);
-		if (held && (!next || precedes(record, conf, listener, held, next)) &&
-		    has_room(record, conf, listener, class))
-			next = held;
-	}
-	if (next)
-		list_out(next);
-	return next;
-}
-
-static struct held *first_of(struct synq_record *record)
-{
-	struct held *held;
-	u8 slot;
-
-	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
-		held = list_first_entry_or_null(&record->hold.fifo[slot],
-						struct held, list);
-		if (held) {
-			list_out(held);
-			return held;
-		}
-	}
-	return NULL;
-}
-
-/* Or it came by a snapshot of before, to a class that is not there any more. */
-static bool is_to_go(const struct synq_conf *conf, const struct held *held, u64 now_ns)
-{
-	return is_gone(held) ||
-	       has_had_its_time(held->record->sk, held->req, now_ns) ||
-	       (held->slot >= SYNQ_SLOT_FIRST && !conf->class[held->slot].name[0]);
-}
-
-/* Who is gone, or has had its time: seldom, since all are looked at. */
-static void look_at_all(struct synq_record *record, const struct synq_conf *conf)
-{
-	struct synq_hold *hold = &record->hold;
-	unsigned int budget = AT_ONCE;
-	u64 now_ns = ktime_get_ns();
-	struct held *held, *next;
-	LIST_HEAD(out);
-	u8 slot;
-
-	if (time_before(jiffies, hold->looked + LOOK_PERIOD))
-		return;
-	spin_lock_bh(&hold->lock);
-	for (slot = 0; slot < SYNQ_SLOTS && budget; slot++)
-		list_for_each_entry_safe(held, next, &hold->fifo[slot], list)
-			if (is_to_go(conf, held, now_ns)) {
-				list_out(held);
-				list_add_tail(&held->list, &out);
-				if (!--budget)
-					break;
-			}
-	/* Else the rest is looked at in the next tick. */
-	if (budget)
-		hold->looked = jiffies;
-	spin_unlock_bh(&hold->lock);
-	list_for_each_entry_safe(held, next, &out, list) {
-		list_del_init(&held->list);
-		if (is_gone(held))
-			drop(held);
-		else
-			give_up(held);
-	}
-}
-
-/* Nobody is to wait. */
-static bool is_over(const struct synq_record *record, const struct synq_conf *conf,
-		    const struct synq_listener *listener)
-{
-	return !conf || conf->observe || listener->observe || aborts(record) ||
-	       inet_sk_state_load(record->sk) != TCP_LISTEN;
-}
-
-static void give(struct held *held, bool over)
-{
-	if (is_gone(held))
-		drop(held);
-	else if (inet_sk_state_load(held->record->sk) != TCP_LISTEN)
-		let_go(held);
-	else
-		replay(held, over ? OVER : ROOM);
-}
-
-static void release_some(struct synq_record *record)
-{
-	struct synq_hold *hold = &record->hold;
-	struct synq_listener listener;
-	const struct synq_conf *conf;
-	unsigned int budget;
-	struct held *held;
-	bool over;
-
-	conf = synq_record_conf(record, &listener);
-	over = is_over(record, conf, &listener);
-	if (!over) {
-		look_at_all(record, conf);
-		synq_acceptq_settle(record->sk, &record->acceptq, record->counters);
-	}
-	for (budget = AT_ONCE; budget; budget--) {
-		spin_lock_bh(&hold->lock);
-		held = over ? first_of(record) : next_of(record, conf, &listener);
-		spin_unlock_bh(&hold->lock);
-		if (!held)
-			break;
-		give(held, over);
-	}
-}
-
-static enum hrtimer_restart tick(struct hrtimer *timer)
-{
-	struct synq_hold *hold = container_of(timer, struct synq_hold, timer);
-	struct synq_record *record = container_of(hold, struct synq_record, hold);
-	bool more;
-
-	rcu_read_lock();
-	release_some(record);
-	rcu_read_unlock();
-	spin_lock_bh(&hold->lock);
-	more = hold->n && !hold->closed;
-	hold->is_armed = more;
-	spin_unlock_bh(&hold->lock);
-	if (!more)
-		return HRTIMER_NORESTART;
-	hrtimer_forward_now(timer, ns_to_ktime(TICK));
-	return HRTIMER_RESTART;
-}
-
-/**
- * synq_hold_init() - nothing is held
- * @hold: in a record that cannot be found yet
- */
-void synq_hold_init(struct synq_hold *hold)
-{
-	u8 slot;
-
-	spin_lock_init(&hold->lock);
-	hold->looked = jiffies;
-	for (slot = 0; slot < SYNQ_SLOTS; slot++)
-		INIT_LIST_HEAD(&hold->fifo[slot]);
-	synq_hrtimer_setup(&hold->timer, tick);
-}
-
-/**
- * synq_hold_destroy() - wait for the timer: rule 5
- * @hold: flushed and closed, a grace period ago; or never used
- *
- * Context: process
- */
-void synq_hold_destroy(struct synq_hold *hold)
-{
-	hrtimer_cancel(&hold->timer);
-	WARN_ON_ONCE(hold->n);
+	sock_gen_put(req_to_sk(held->req));
+	kfree_rcu(held, rcu);
 }
 
 /* --- at the gate --- */
@@ -748,7 +305,7 @@ enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 				    struct request_sock *req)
 {
 	struct sk_buff *copy;
-	struct held *held;
+	struct synq_held *held;
 
 	if (likely(!READ_ONCE(record->hold.hashed)))
 		return SYNQ_HOLD_STRANGER;
@@ -760,7 +317,7 @@ enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 	if (READ_ONCE(held->replayed) == skb)
 		return held->forced ? SYNQ_HOLD_FORCED : SYNQ_HOLD_REPLAY;
 	/* The kernel would reset it. */
-	if (aborts(record))
+	if (synq_hold_is_forbidden(record->sk))
 		return SYNQ_HOLD_STRANGER;
 	spin_lock(&record->hold.lock);
 	if (held->dead) {
@@ -769,7 +326,7 @@ enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 	}
 	if (skb_queue_len(&held->segments) < SEGMENTS_MAX && !is_there(held, skb) &&
 	    held->bytes + skb->truesize <= OWN_BYTES_MAX && has_space(record, skb)) {
-		copy = copy_of(skb);
+		copy = synq_replay_copy(skb);
 		if (copy)
 			append(held, copy);
 	}
@@ -836,19 +393,19 @@ int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 	struct synq_hold *hold = &record->hold;
 	u64 now_ns = ktime_get_ns();
 	struct sk_buff *copy = NULL;
-	struct held *held = NULL;
+	struct synq_held *held = NULL;
 	int err = -ENOMEM;
 
-	if (has_had_its_time(record->sk, req, now_ns))
+	if (synq_held_has_had_its_time(record->sk, req, now_ns))
 		return -ETIME;
 	held = kzalloc(sizeof(*held), GFP_ATOMIC | __GFP_NOWARN);
-	copy = held ? copy_of(skb) : NULL;
+	copy = held ? synq_replay_copy(skb) : NULL;
 	if (!copy)
 		goto out;
 	held->req = req;
 	held->record = record;
 	held->since_ns = now_ns;
-	held->rtt_us = path_us(req, skb, now_ns);
+	held->rtt_us = synq_replay_rtt_us(req, skb, now_ns);
 	held->ts_recent = READ_ONCE(req->ts_recent);
 	held->slot = class->slot;
 	held->since = class->since;
@@ -860,12 +417,12 @@ int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 		WRITE_ONCE(hold->hashed, hold->hashed + 1);
 		sock_hold(req_to_sk(req));
 		append(held, copy);
-		list_in(held, false);
+		synq_held_list_in(held, false);
 		if (!hold->is_armed)
-			hrtimer_start(&hold->timer, ns_to_ktime(TICK),
+			hrtimer_start(&hold->timer, ns_to_ktime(SYNQ_RELEASE_TICK),
 				      HRTIMER_MODE_REL_SOFT);
 		hold->is_armed = true;
-		count(held, SYNQ_COUNT_HELD);
+		synq_held_count(held, SYNQ_COUNT_HELD);
 	}
 	spin_unlock(&hold->lock);
 out:
@@ -889,7 +446,7 @@ out:
  */
 void synq_hold_promoting(struct request_sock *req)
 {
-	struct held *held = find(req);
+	struct synq_held *held = find(req);
 
 	if (!held)
 		return;
@@ -908,7 +465,7 @@ void synq_hold_promoting(struct request_sock *req)
  */
 void synq_hold_promoted(struct request_sock *req, bool promoted)
 {
-	struct held *held = find(req);
+	struct synq_held *held = find(req);
 
 	if (!held)
 		return;
@@ -917,80 +474,4 @@ void synq_hold_promoted(struct request_sock *req, bool promoted)
 		return;
 	tcp_rsk(req)->snt_synack = held->synack_us;
 	req->num_retrans = held->retrans;
-}
-
-/* --- the configuration changes --- */
-
-/**
- * synq_hold_flush() - give all that are held to the kernel, at once
- * @record: of the listener
- * @close: nothing is held from now on
- *
- * Context: process
- */
-void synq_hold_flush(struct synq_record *record, bool close)
-{
-	struct synq_hold *hold = &record->hold;
-	struct held *held;
-
-	do {
-		spin_lock_bh(&hold->lock);
-		if (close)
-			hold->closed = true;
-		held = first_of(record);
-		spin_unlock_bh(&hold->lock);
-		if (!held)
-			break;
-		local_bh_disable();
-		rcu_read_lock();
-		give(held, true);
-		rcu_read_unlock();
-		local_bh_enable();
-		cond_resched();
-	} while (true);
-}
-
-static int by_time(void *unused, const struct list_head *a, const struct list_head *b)
-{
-	return list_entry(a, struct held, list)->since_ns >
-	       list_entry(b, struct held, list)->since_ns;
-}
-
-/**
- * synq_hold_sort() - a new snapshot is in force, by which held connections may have
- * other classes
- * @record: of the listener
- * @conf: snapshot
- *
- * Context: process
- */
-void synq_hold_sort(struct synq_record *record, const struct synq_conf *conf)
-{
-	struct synq_hold *hold = &record->hold;
-	const struct synq_class *class;
-	struct held *held, *next;
-	LIST_HEAD(all);
-	u8 slot;
-
-	rcu_read_lock();
-	spin_lock_bh(&hold->lock);
-	for (slot = 0; slot < SYNQ_SLOTS; slot++)
-		list_for_each_entry_safe(held, next, &hold->fifo[slot], list) {
-			list_out(held);
-			list_add_tail(&held->list, &all);
-		}
-	list_sort(NULL, &all, by_time);
-	list_for_each_entry_safe(held, next, &all, list) {
-		list_del_init(&held->list);
-		class = synq_classify_request(conf, record->sk, held->req);
-		if (class->slot != held->slot || class->since != held->since) {
-			count(held, SYNQ_COUNT_HOLD_FLUSHED);
-			held->slot = class->slot;
-			held->since = class->since;
-			count(held, SYNQ_COUNT_HELD);
-		}
-		list_in(held, false);
-	}
-	spin_unlock_bh(&hold->lock);
-	rcu_read_unlock();
 }

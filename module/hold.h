@@ -8,6 +8,7 @@
 #include <linux/hrtimer.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
+#include <net/sock.h>
 #include "conf.h"
 
 struct request_sock;
@@ -54,11 +55,14 @@ enum synq_hold_answer {
 	SYNQ_HOLD_FORCED,
 };
 
+/* Where a connection that is not promoted at once is reset: the kernel reads it, too. */
+static inline bool synq_hold_is_forbidden(const struct sock *sk)
+{
+	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow);
+}
+
 int synq_hold_module_init(void);
 void synq_hold_module_exit(void);
-
-void synq_hold_init(struct synq_hold *hold);
-void synq_hold_destroy(struct synq_hold *hold);
 
 enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 				    struct sk_buff *skb,
@@ -72,7 +76,5 @@ bool synq_hold_is_before(const struct synq_record *record,
 			 const struct synq_conf *conf,
 			 const struct synq_listener *listener,
 			 const struct synq_class *class);
-void synq_hold_flush(struct synq_record *record, bool close);
-void synq_hold_sort(struct synq_record *record, const struct synq_conf *conf);
 
 #endif /* _SYNQ_HOLD_H */

@@ -60,6 +60,7 @@
 #include "listener.h"
 #include "ops.h"
 #include "record.h"
+#include "release.h"
 
 /* How often sockets are looked at: whether they still listen, and who was accepted. */
 #define TEND_PERIOD	(HZ / 10)
@@ -391,7 +392,7 @@ static void leave(struct synq_record *record)
 	synq_record_leave(record);
 	set_retries(record);
 	/* As long as its gate is there, which knows who was held. */
-	synq_hold_flush(record, true);
+	synq_release_all(record, true);
 	put_back(record);
 	synq_record_remove(record);
 }
@@ -567,12 +568,12 @@ static void leave_others(struct synq_record *record, void *data)
 /* Synq was switched off: nobody waits any more. */
 static void flush_held(struct synq_record *record, void *unused)
 {
-	synq_hold_flush(record, false);
+	synq_release_all(record, false);
 }
 
 static void sort_held(struct synq_record *record, void *conf)
 {
-	synq_hold_sort(record, conf);
+	synq_release_sort(record, conf);
 }
 
 /* A new snapshot is in force, where some slots have come to mean other classes. */

@@ -27,6 +27,7 @@
 #include <net/inet_sock.h>
 #include <net/sock.h>
 #include "record.h"
+#include "release.h"
 
 struct rhashtable synq_records;
 
@@ -84,7 +85,7 @@ static void free_late(struct work_struct *work)
 
 	/* Callbacks that could schedule it are over by a grace period. */
 	tasklet_kill(&record->order);
-	synq_hold_destroy(&record->hold);
+	synq_release_destroy(&record->hold);
 	synq_port_put(record->counters);
 	sock_put(record->sk);
 	kfree(record);
@@ -150,7 +151,7 @@ struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 	INIT_RCU_WORK(&record->free, free_late);
 	synq_acceptq_init(&record->acceptq);
 	synq_admission_init(&record->admission, sk);
-	synq_hold_init(&record->hold);
+	synq_release_init(&record->hold);
 	return record;
 }
 

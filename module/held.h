@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A held connection, for the two files that know what is in it: hold.c and release.c.
+ */
+#ifndef _SYNQ_HELD_H
+#define _SYNQ_HELD_H
+
+#include <linux/list.h>
+#include <linux/rhashtable-types.h>
+#include <linux/skbuff.h>
+#include <net/inet_hashtables.h>
+#include <net/request_sock.h>
+#include "record.h"
+
+/**
+ * struct synq_held - a connection that is held
+ * @node: in the hash, by @req
+ * @req: its request, with a reference
+ * @record: of its listener; compared only, unless it is that of who asks
+ * @list: in its FIFO, unless somebody owns it
+ * @segments: made by synq_replay_copy(), at least one while it is in its FIFO
+ * @bytes: of them
+ * @since_ns: monotonic clock
+ * @ts_recent: of its request, when it came here
+ * @failures: replays that have not promoted it
+ * @replayed: the segment that is with TCP now
+ * @rtt_us: round trip time of its path
+ * @synack_us: its request's, while @replayed is with TCP
+ * @promoted: by that segment
+ * @forced: whether there is room or not
+ * @dead: it is not in the hash any more
+ * @slot: of its class
+ * @since: &synq_class.since
+ * @retrans: SYN-ACKs that were sent again, while @replayed is with TCP
+ * @rcu: freed after a grace period
+ */
+struct synq_held {
+	struct rhash_head node;
+	struct request_sock *req;
+	struct synq_record *record;
+	struct list_head list;
+	struct sk_buff_head segments;
+	u32 bytes;
+	u64 since_ns;
+	u32 ts_recent;
+	u8 failures;
+	const struct sk_buff *replayed;
+	u64 rtt_us;
+	u64 synack_us;
+	bool promoted;
+	bool forced;
+	bool dead;
+	u8 slot;
+	u32 since;
+	u8 retrans;
+	struct rcu_head rcu;
+};
+
+/* Its request is not in the SYN queue any more: promoted, reset or expired. */
+static inline bool synq_held_is_gone(const struct synq_held *held)
+{
+	return !sk_hashed(req_to_sk(held->req));
+}
+
+void synq_held_count(const struct synq_held *held, enum synq_counter counter);
+bool synq_held_has_had_its_time(const struct sock *sk,
+				const struct request_sock *req, u64 now_ns);
+struct sk_buff *synq_held_take(struct synq_held *held);
+bool synq_held_put_back(struct synq_held *held, struct sk_buff *skb, bool is_full);
+void synq_held_list_in(struct synq_held *held, bool first);
+void synq_held_list_out(struct synq_held *held);
+void synq_held_end(struct synq_held *held, bool of_use, enum synq_counter counter);
+
+#endif /* _SYNQ_HELD_H */

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Releases held connections: in class order when there is room, and all of them when
+ * nobody is to be held any more.  See hold.c for their life.
+ */
+#include <linux/ktime.h>
+#include <net/inet_connection_sock.h>
+#include <net/tcp.h>
+#include "admission.h"
+#include "classify.h"
+#include "compat.h"
+#include "held.h"
+#include "release.h"
+#include "replay.h"
+
+#define AT_ONCE		64	/* in one tick */
+#define LOOK_PERIOD	(HZ / 8)
+#define CHUNK		64	/* sorted with the lock */
+
+/* How long it was held: up to 1 ms, 4 ms, 16 ms ... */
+static void count_time(const struct synq_held *held, u64 now_ns)
+{
+	unsigned int counter = SYNQ_COUNT_HELD_FOR;
+	u64 limit = NSEC_PER_MSEC;
+
+	for (; now_ns - held->since_ns > limit && counter < SYNQ_COUNT_HELD_LONGER;
+	     counter++)
+		limit *= 4;
+	synq_held_count(held, counter);
+}
+
+/*
+ * Its owner has TCP promote it, if there is room (@has_room), or whether or not.  If TCP
+ * does not, for want of a slot that there seemed to be, or because it waits for another
+ * segment, the connection is held as before.
+ */
+static void replay(struct synq_held *held, bool has_room)
+{
+	struct synq_record *record = held->record;
+	struct net *net = sock_net(record->sk);
+	enum synq_counter counter = SYNQ_COUNT_HOLD_FLUSHED;
+	struct sk_buff *skb, *copy;
+	bool had_way, is_gone;
+
+	held->forced = !has_room;
+	held->promoted = false;
+	spin_lock(&record->hold.lock);
+	skb = synq_held_take(held);
+	spin_unlock(&record->hold.lock);
+	/* Later segments may have changed it: this one would be too old then. */
+	WRITE_ONCE(held->req->ts_recent, held->ts_recent);
+	copy = skb_clone(skb, GFP_ATOMIC);
+	held->replayed = copy ?: skb;
+	had_way = synq_replay(net, copy ?: skb);
+	held->replayed = NULL;
+	is_gone = synq_held_is_gone(held);
+	if (has_room && copy && had_way && !held->promoted && !is_gone &&
+	    synq_held_put_back(held, skb, sk_acceptq_is_full(record->sk)))
+		return;
+	if (copy)
+		kfree_skb(skb);
+	if (has_room && held->promoted) {
+		counter = SYNQ_COUNT_RELEASED;
+		count_time(held, ktime_get_ns());
+	} else if (has_room && is_gone) {
+		counter = SYNQ_COUNT_HOLD_GONE;
+	}
+	synq_held_end(held, held->promoted || !has_room || is_gone, counter);
+}
+
+/* Its owner has TCP decide, now. */
+static void give(struct synq_held *held, bool has_room)
+{
+	if (synq_held_is_gone(held))
+		/* It may have been promoted meanwhile. */
+		synq_held_end(held, true, SYNQ_COUNT_HOLD_GONE);
+	else if (inet_sk_state_load(held->record->sk) != TCP_LISTEN)
+		/* TCP resets it, or moves it to another listener, where it may be held. */
+		synq_held_end(held, true, SYNQ_COUNT_HOLD_FLUSHED);
+	else
+		replay(held, has_room);
+}
+
+/* --- who is next --- */
+
+static bool has_room(const struct synq_record *record, const struct synq_conf *conf,
+		     const struct synq_listener *listener,
+		     const struct synq_class *class)
+{
+	if (sk_acceptq_is_full(record->sk))
+		return false;
+	return class->observe ||
+	       synq_admission_promote(conf, listener, class, record->sk,
+				      &record->acceptq, SYNQ_FINAL_ACK);
+}
+
+/* Is one at the head of a class to come before another? */
+static bool precedes(const struct synq_record *record, const struct synq_conf *conf,
+		     const struct synq_listener *listener, const struct synq_held *held,
+		     const struct synq_held *other)
+{
+	const struct synq_class *a = &conf->class[held->slot];
+	const struct synq_class *b = &conf->class[other->slot];
+
+	switch ((enum synq_order)listener->order) {
+	case SYNQ_ORDER_STRICT:
+		return a->position < b->position;
+	case SYNQ_ORDER_WEIGHTED:
+		return (u64)synq_acceptq_own(&record->acceptq, a->position) *
+		       b->weight_effective <
+		       (u64)synq_acceptq_own(&record->acceptq, b->position) *
+		       a->weight_effective;
+	case SYNQ_ORDER_FIFO:
+		break;
+	}
+	return held->since_ns < other->since_ns;
+}
+
+/* With the lock; NULL: nobody, or for nobody there is room. */
+static struct synq_held *next_of(struct synq_record *record,
+				 const struct synq_conf *conf,
+				 const struct synq_listener *listener)
+{
+	struct synq_held *next = NULL, *held;
+	u8 p;
+
+	for (p = 0; p < conf->n_positions; p++) {
+		const struct synq_class *class = &conf->class[conf->order[p]];
+
+		held = list_first_entry_or_null(&record->hold.fifo[class->slot],
+						struct synq_held, list);
+		if (held && (!next || precedes(record, conf, listener, held, next)) &&
+		    has_room(record, conf, listener, class))
+			next = held;
+	}
+	if (next)
+		synq_held_list_out(next);
+	return next;
+}
+
+static struct synq_held *first_of(struct synq_record *record)
+{
+	struct synq_held *held;
+	u8 slot;
+
+	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
+		held = list_first_entry_or_null(&record->hold.fifo[slot],
+						struct synq_held, list);
+		if (held) {
+			synq_held_list_out(held);
+			return held;
+		}
+	}
+	return NULL;
+}
+
+/* Or it came by a snapshot of before, to a class that is not there any more. */
+static bool is_to_go(const struct synq_conf *conf, const struct synq_held *held, u64 now_ns)
+{
+	return synq_held_is_gone(held) ||
+	       synq_held_has_had_its_time(held->record->sk, held->req, now_ns) ||
+	       (held->slot >= SYNQ_SLOT_FIRST && !conf->class[held->slot].name[0]);
+}
+
+/* Who is gone, or has had its time: seldom, since all are looked at. */
+static void look_at_all(struct synq_record *record, const struct synq_conf *conf)
+{
+	struct synq_hold *hold = &record->hold;
+	unsigned int budget = AT_ONCE;
+	u64 now_ns = ktime_get_ns();
+	struct synq_held *held, *next;
+	LIST_HEAD(out);
+	u8 slot;
+
+	if (time_before(jiffies, hold->looked + LOOK_PERIOD))
+		return;
+	spin_lock_bh(&hold->lock);
+	for (slot = 0; slot < SYNQ_SLOTS && budget; slot++)
+		list_for_each_entry_safe(held, next, &hold->fifo[slot], list)
+			if (is_to_go(conf, held, now_ns)) {
+				synq_held_list_out(held);
+				list_add_tail(&held->list, &out);
+				if (!--budget)
+					break;
+			}
+	/* Else the rest is looked at in the next tick. */
+	if (budget)
+		hold->looked = jiffies;
+	spin_unlock_bh(&hold->lock);
+	list_for_each_entry_safe(held, next, &out, list) {
+		list_del_init(&held->list);
+		/* Given up: it is as if its segments had been dropped when they came. */
+		if (synq_held_is_gone(held))
+			synq_held_end(held, true, SYNQ_COUNT_HOLD_GONE);
+		else
+			synq_held_end(held, false, SYNQ_COUNT_HOLD_FLUSHED);
+	}
+}
+
+/* Nobody is to wait. */
+static bool is_over(const struct synq_record *record, const struct synq_conf *conf,
+		    const struct synq_listener *listener)
+{
+	return !conf || conf->observe || listener->observe || synq_hold_is_forbidden(record->sk) ||
+	       inet_sk_state_load(record->sk) != TCP_LISTEN;
+}
+
+static void release_some(struct synq_record *record)
+{
+	struct synq_hold *hold = &record->hold;
+	struct synq_listener listener;
+	const struct synq_conf *conf;
+	unsigned int budget;
+	struct synq_held *held;
+	bool over;
+
+	conf = synq_record_conf(record, &listener);
+	over = is_over(record, conf, &listener);
+	if (!over) {
+		look_at_all(record, conf);
+		synq_acceptq_settle(record->sk, &record->acceptq, record->counters);
+	}
+	for (budget = AT_ONCE; budget; budget--) {
+		spin_lock_bh(&hold->lock);
+		held = over ? first_of(record) : next_of(record, conf, &listener);
+		spin_unlock_bh(&hold->lock);
+		if (!held)
+			break;
+		give(held, !over);
+	}
+}
+
+static enum hrtimer_restart tick(struct hrtimer *timer)
+{
+	struct synq_hold *hold = container_of(timer, struct synq_hold, timer);
+	struct synq_record *record = container_of(hold, struct synq_record, hold);
+	bool more;
+
+	rcu_read_lock();
+	release_some(record);
+	rcu_read_unlock();
+	spin_lock_bh(&hold->lock);
+	more = hold->n && !hold->closed;
+	hold->is_armed = more;
+	spin_unlock_bh(&hold->lock);
+	if (!more)
+		return HRTIMER_NORESTART;
+	hrtimer_forward_now(timer, ns_to_ktime(SYNQ_RELEASE_TICK));
+	return HRTIMER_RESTART;
+}
+
+/**
+ * synq_release_init() - nothing is held
+ * @hold: in a record that cannot be found yet
+ */
+void synq_release_init(struct synq_hold *hold)
+{
+	u8 slot;
+
+	spin_lock_init(&hold->lock);
+	hold->looked = jiffies;
+	for (slot = 0; slot < SYNQ_SLOTS; slot++)
+		INIT_LIST_HEAD(&hold->fifo[slot]);
+	synq_hrtimer_setup(&hold->timer, tick);
+}
+
+/**
+ * synq_release_destroy() - wait for the timer: rule 5
+ * @hold: flushed and closed, a grace period ago; or never used
+ *
+ * Context: process
+ */
+void synq_release_destroy(struct synq_hold *hold)
+{
+	hrtimer_cancel(&hold->timer);
+	WARN_ON_ONCE(hold->n);
+}
+
+/* --- the configuration changes --- */
+
+/**
+ * synq_release_all() - give all that are held to the kernel, at once
+ * @record: of the listener
+ * @close: nothing is held from now on
+ *
+ * Context: process
+ */
+void synq_release_all(struct synq_record *record, bool close)
+{
+	struct synq_hold *hold = &record->hold;
+	struct synq_held *held;
+
+	do {
+		spin_lock_bh(&hold->lock);
+		if (close)
+			hold->closed = true;
+		held = first_of(record);
+		spin_unlock_bh(&hold->lock);
+		if (!held)
+			break;
+		local_bh_disable();
+		rcu_read_lock();
+		give(held, false);
+		rcu_read_unlock();
+		local_bh_enable();
+		cond_resched();
+	} while (true);
+}
+
+static struct synq_held *oldest_of(const struct list_head *fifo)
+{
+	struct synq_held *oldest = NULL, *held;
+	u8 slot;
+
+	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
+		held = list_first_entry_or_null(&fifo[slot], struct synq_held, list);
+		if (held && (!oldest || held->since_ns < oldest->since_ns))
+			oldest = held;
+	}
+	return oldest;
+}
+
+static void classify_anew(const struct synq_conf *conf, struct synq_held *held)
+{
+	const struct synq_class *class;
+
+	synq_held_list_out(held);
+	class = synq_classify_request(conf, held->record->sk, held->req);
+	if (class->slot != held->slot || class->since != held->since) {
+		synq_held_count(held, SYNQ_COUNT_HOLD_FLUSHED);
+		held->slot = class->slot;
+		held->since = class->since;
+		synq_held_count(held, SYNQ_COUNT_HELD);
+	}
+	synq_held_list_in(held, false);
+}
+
+/**
+ * synq_release_sort() - a new snapshot is in force, by which held connections may have
+ * other classes
+ * @record: of the listener
+ * @conf: snapshot
+ *
+ * Those that come meanwhile stand before them: a pause of the lock each @CHUNK
+ * connections is worth that.
+ *
+ * Context: process, &synq_net.records_lock held, so that nobody flushes meanwhile
+ */
+void synq_release_sort(struct synq_record *record, const struct synq_conf *conf)
+{
+	struct synq_hold *hold = &record->hold;
+	struct list_head old[SYNQ_SLOTS];
+	struct synq_held *held;
+	unsigned int n;
+	u8 slot;
+
+	lockdep_assert_held(&record->sn->records_lock);
+	spin_lock_bh(&hold->lock);
+	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
+		INIT_LIST_HEAD(&old[slot]);
+		list_splice_init(&hold->fifo[slot], &old[slot]);
+	}
+	spin_unlock_bh(&hold->lock);
+	do {
+		rcu_read_lock();
+		spin_lock_bh(&hold->lock);
+		for (n = 0; n < CHUNK && (held = oldest_of(old)); n++)
+			classify_anew(conf, held);
+		spin_unlock_bh(&hold->lock);
+		rcu_read_unlock();
+		cond_resched();
+	} while (n == CHUNK);
+}
