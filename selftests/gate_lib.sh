@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 #
-# Connections that have to wait at the gate, for gate.sh, gate_sysctl.sh, slack.sh
-# and marks_gate.sh.
+# Connections that have to wait at the gate, for gate.sh, gate_sysctl.sh,
+# marks_gate.sh and hold_lib.sh.
 #
 # The test at the SYN lets so few through that hardly anybody has to wait.  So
 # some clients ("late") are admitted while the queue is empty, and the server's
@@ -66,7 +66,7 @@ is_filled() {
 
 # overfill OPTION...: late and bulk clients
 overfill() {
-	local options=(-w 60000 "$@" "$TO" "$PORT") before seen=0
+	local options=(-w 60000 "$@" "$TO" "${DIAL:-$PORT}") before seen=0
 	before=$(mib TcpExt.TCPSynRetrans)
 	[ ! -d /sys/module/synq ] || seen=$(counter bulk seen)
 	lose_late

@@ -24,7 +24,8 @@
  * a device.  -T: IP_TRANSPARENT.  -K md5|ao[=ADDRESS[/BITS]]: a key for who comes
  * from there, or else for who never comes.
  * -O LEVEL,OPTION,VALUE: a socket option by its number, up to 4 times; the value a
- * number or a word.
+ * number or a word.  -W: likewise, once, when the file of -H with .option behind it
+ * exists; prints "option set".
  *
  * Ends when the file of -E exists and nothing more comes, or after -n accepts.
  */
@@ -65,6 +66,7 @@ static struct {
 	int chunk;
 	int again[2];
 	const char *option[4];
+	const char *late_option;
 	int options;
 	int processes;
 	int read_ms;
@@ -227,9 +229,22 @@ static void listen_again(int listener, int time, const char *suffix)
 	puts("listening again");
 }
 
+static void set_late(int listener)
+{
+	char file[4096];
+
+	snprintf(file, sizeof(file), "%s.option", opt.hold);
+	if (!opt.late_option || !exists(file))
+		return;
+	set_by_number(listener, opt.late_option);
+	opt.late_option = NULL;
+	puts("option set");
+}
+
 static void hold_all(int listener)
 {
 	while (!exists(opt.hold)) {
+		set_late(listener);
 		listen_again(listener, 0, "");
 		listen_again(listener, 1, "2");
 		pause_ms(10);
@@ -411,7 +426,7 @@ static void parse(int argc, char **argv)
 	int c;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((c = getopt(argc, argv, "N:a:b:m:H:C:E:B:D:F:G:I:K:L:O:j:k:n:r:t:MRSTVXZ")) != -1) {
+	while ((c = getopt(argc, argv, "N:a:b:m:H:C:E:B:D:F:G:I:K:L:O:j:k:n:r:t:W:MRSTVXZ")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 'a': address_parse(&opt.address, optarg); break;
@@ -431,6 +446,7 @@ static void parse(int argc, char **argv)
 		case 't': opt.service_ms = number(optarg, 1, 1 << 20); break;
 		case 'I': opt.device = optarg; break;
 		case 'K': opt.key = optarg; break;
+		case 'W': opt.late_option = optarg; break;
 		case 'L': parse_again(optarg); break;
 		case 'O':
 			if (opt.options == 4)

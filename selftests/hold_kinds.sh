@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Kinds of connections that are held: to a port that is redirected, to a server that
+# accepts who has spoken (TCP_DEFER_ACCEPT), also if it says so when they are held already,
+# and MPTCP.  When the server accepts again they are served at once.
+#
+# Would miss its mark if: a segment that is given to TCP once more missed what NAT did to
+# it, a connection that TCP does not promote by its first segment blocked those behind it,
+# or an option of MPTCP's were lost.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+. "${BASH_SOURCE[0]%/*}/hold_lib.sh"
+need nft
+plan 29
+load_synq
+
+srv nft -f - <<-EOT || die "no NAT"
+	table ip hold_test {
+		chain in {
+			type nat hook prerouting priority dstnat
+			tcp dport 80 redirect to :$PORT
+		}
+	}
+EOT
+talks=(-K "$TMP/stay")
+DIAL=80 begin_held
+served_soon "redirected" $WAITING
+srv nft delete table ip hold_test
+
+begin_held -D 5
+served_soon "TCP_DEFER_ACCEPT" $WAITING
+
+TCP=6 DEFER_ACCEPT=9
+rm -f "$TMP/go.option"
+begin_held -W $TCP,$DEFER_ACCEPT,5
+touch "$TMP/go.option"
+must_come 10 has "$TMP/server" "^option set"
+served_soon "TCP_DEFER_ACCEPT from now on" $WAITING
+
+if has_sysctl net.mptcp.enabled; then
+	talks=(-K "$TMP/stay" -M)
+	before=$(mib MPTcpExt.MPCapableACKRX)
+	begin_held -M
+	served_soon "MPTCP" $WAITING
+	check "they are MPTCP connections" \
+		test $(($(mib MPTcpExt.MPCapableACKRX) - before)) -ge $((LATE + BULK))
+else
+	for _ in 1 2 3 4 5 6 7 8; do
+		skip "MPTCP" "this kernel has none"
+	done
+fi
