@@ -3,8 +3,8 @@
  * accept_server - a blocking accept loop whose capacity is known
  *
  * Each worker takes a connection, is busy for the service time and answers; it
- * never looks at a second connection before it is through with the first.  Like
- * most such servers it does not notice that a client has left.
+ * never looks at a second connection before it has finished the first.  Like most such
+ * servers it does not notice that a client has left.
  *
  * It does not wait for the request before it answers: a request may be lost where
  * the queue was full, and a worker that waits for it would measure the clients'

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Distributions: which part of the clients had what after how long.  One row for each
-# cell that an experiment names in CDFS, one column for connect() and one for the
-# first byte, time on a logarithmic axis.  A curve that does not reach the top has
-# clients who never got that far.
+# Distributions: the fraction of clients over time.  One row for each cell that an
+# experiment names in CDFS, one column for connect() and one for the first byte, time on
+# a logarithmic axis.  A curve that does not reach the top has clients that never got that
+# far.
 """Plot cumulative distributions."""
 
 import math

@@ -53,9 +53,9 @@ static inline struct timespec timespec_of(int64_t ns)
 }
 
 /*
- * Several generators, each started when it may be, begin together: whoever
- * started them waits until all are ready and then names a time to come.  @word is
- * the option that asked for it.
+ * Lets several generators begin together: the script that started them waits until
+ * all are ready and then gives them a time in the future.  @word is the option that
+ * asked for it.
  */
 static inline int64_t agreed_time(const char *word)
 {

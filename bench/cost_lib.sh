@@ -5,7 +5,7 @@
 # classify-guest): a trace of SYNs is refused in some way, how long it took is
 # printed, and whether all were refused in the way that is named is a test.
 #
-# Comes after lib.sh; who uses it sets N, and for IPv6 the other three.
+# Comes after lib.sh; the caller sets N, and for IPv6 the other three.
 
 KIND=cost FROM=10.0.0.0 TO=$V4
 VIA=(veth0 02:00:00:00:00:01)	# the server's
@@ -31,7 +31,7 @@ sunk() {
 		sed -n 's/.*counter packets \([0-9]*\).*/\1/p'
 }
 
-# Who is answered has nothing to say.
+# A client that is answered sends nothing.
 deaf() {
 	cli nft -f - <<<"table netdev deaf { chain c { type filter hook ingress device veth0 priority 0; policy drop; }; }" ||
 		die "nft refuses the rules"

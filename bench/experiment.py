@@ -58,7 +58,7 @@ class Cell:
     policed: float = 0.0        # rate of the ordinary, for systems that want one
     families: str = "46"
 
-    spoofed: float = 0.0        # SYNs from addresses that nobody has,
+    spoofed: float = 0.0        # SYNs from unused addresses,
     spoofed_in: str = "ordinary"    # in the prefix of this group, or of the world
     flood: float = 0.0          # the same, but in SYNs a second, as far as the
                                 # guest carries them; from a CPU of its own
@@ -162,7 +162,7 @@ class Cell:
         return words
 
     def schedule(self, capacity, fast, carries=None):
-        """Who comes when: the loaded part begins at ramp_s and lasts length_s;
+        """Which clients arrive when: the loaded part begins at ramp_s, lasts length_s;
         carries: SYNs that the guest can answer in a second."""
         rate = self.preferred * capacity
         if self.steps:

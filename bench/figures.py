@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# From the generator's lines to figures with 95 % confidence intervals.  Whoever
+# From the generator's lines to figures with 95 % confidence intervals.  A client that
 # was not served in time has waited infinitely long and stays in every figure.
 """Figures of client groups, and how sure they are."""
 
@@ -83,8 +83,8 @@ class Figures:
         self.n = len(requests)
         self.served = [r for r in requests
                        if r.status == "ok" and r.done <= limit]
-        # Whoever was not served has waited in vain: infinitely long.  Leaving
-        # them out would reward a system for serving only the lucky.
+        # A client that was not served has waited infinitely long.  Leaving it out
+        # would reward a system for serving only a lucky few.
         waiting = [INFINITE] * (self.n - len(self.served))
         self.request = [r.done for r in self.served] + waiting
         self.connect = [r.connect if r.connect <= limit else INFINITE

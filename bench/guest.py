@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # What every measurement inside the guest needs: client groups, namespaces with
-# netem between them, generators that begin together, counters, progress.  Who
-# serves is in servers.py, who protects it in systems.py.
+# netem between them, generators that start together, counters, progress.
+# servers.py has the servers, systems.py what protects them.
 #
 #   client namespace "ordinary"  ---veth, netem each way---\
 #   client namespace "preferred" ---veth, netem each way--- "server"
 #   "hostile", under a flood     ---veth-------------------/
 #
-# The replies to forged sources go to "hostile", which counts and drops them: nobody
+# The replies to forged sources go to "hostile", which counts and drops them: nothing
 # answers by a reset.
 #
-# Each run gets fresh namespaces and a fresh server: connections of clients that
-# have left go on retransmitting for minutes and would spoil the next run.
+# Each run gets fresh namespaces and a fresh server: connections of clients that have left
+# retransmit for minutes and would spoil the next run.
 """The network, the clients and the clock of a measurement."""
 
 import contextlib
@@ -87,7 +87,7 @@ class Group:
         self.link4 = f"198.18.{100 + number}."
         self.link6 = f"2001:db8:{100 + number}::"
         self.mac = f"02:00:00:00:{number:02x}:"
-        # What nobody has, by family.
+        # Unused sources, by family.
         self.nobody = {"4": f"198.18.{number}.128/25",
                        "6": f"2001:db8:{number}::8000/113"}
 
@@ -144,7 +144,7 @@ class Hostile(Group):
     """Where floods come from, and the replies to their sources go."""
 
     def client_commands(self):
-        """Nobody is there."""
+        """No host is there."""
         return ["link set up0 up"]
 
     def routes(self, prefixes):
@@ -156,8 +156,8 @@ class Hostile(Group):
 ORDINARY, PREFERRED = Group("ordinary", 1), Group("preferred", 2)
 HOSTILE = Hostile("hostile", 3)
 GROUPS = (ORDINARY, PREFERRED)
-# Whose sources a flood forges, by family: those of a group that nobody has, or such
-# as belong to no group.
+# Forged sources of a flood, by family: unused ones of a group, or sources outside all
+# groups.
 FORGED = {**{g.name: g.nobody for g in GROUPS},
           "world": {"4": "10.0.0.0/8", "6": "2001:db8:f000::/36"}}
 
@@ -187,7 +187,7 @@ def fill_in(name, words):
 
 
 def adapt(name, examples):
-    """A ruleset of nft/, as it is for anybody, with other values than its examples."""
+    """A ruleset of nft/, as shipped, with other values than its examples."""
     text = Path(shutil.which(name) or stop(f"no {name}")).read_text()
     for example, value in examples.items():
         if example not in text:

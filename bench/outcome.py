@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# One run, boiled down, with what makes it worthless; and what a system achieved in
-# a cell over one run or several.  results.py judges and shows it.
+# One run, summarised, with the reasons that make it void; and what a system achieved in a
+# cell over one run or several.  results.py judges and shows it.
 """What a system achieved."""
 
 import math
@@ -23,9 +23,9 @@ UNSENT_SLACK_S = 0.5        # due so shortly before the end: need not have begun
 def overtaken(requests, tolerance_ms):
     """How many were clearly connected before one that was clearly answered earlier.
 
-    Those to whom it happens are counted, not those who pass: of a hundred that one late
-    packet lets pass one is wronged.  The client's clock is not the queue's, and who
-    connects at one moment is in no order: so much is tolerated at either end.
+    Connections that are overtaken count, not those that overtake: if one late packet lets
+    a hundred pass, one is overtaken.  The client's clock is not the queue's, and
+    connections of the same moment have no order: that much is tolerated at either end.
     """
     slack = 1000 * tolerance_ms
     ordered = sorted((r.due + r.connect, r.due + r.first) for r in requests)
@@ -167,9 +167,9 @@ class Run:
             before = part
 
     def longest_wait_s(self, part):
-        """What ordinary clients may wait for where the server has that part of C.
+        """How long ordinary clients may wait if the server has that fraction of C.
 
-        Their class's max-wait is of those who are queued before them; preferred ones come
+        Their class's max-wait counts connections queued before them; preferred ones arrive
         meanwhile, and the answer takes a round trip.  A tenth for chance.
         """
         cell = self.cell
@@ -332,7 +332,7 @@ class Outcome:
         return quantile_interval(self.times(group, "connect"), q)
 
     def mean_ms(self, group="preferred"):
-        """The mean time of a whole request; who was never served counts as much."""
+        """The mean time of a whole request; one that was never served counts fully."""
         times = self.times(group)
         return sum(times) / max(1, len(times)) / 1e3
 
@@ -372,7 +372,7 @@ class Outcome:
         return found
 
     def options_as(self, other, end, group="preferred"):
-        """The part of a group that agreed on what everybody does in the other."""
+        """The fraction of a group that negotiated what is usual in the other."""
         usual, mine = other.options(end, group), self.options(end, group)
         return sum(n for o, n in mine.items() if o in usual) / \
             max(1, sum(mine.values()))

@@ -237,7 +237,7 @@ class Judging(unittest.TestCase):
         for first, found in (55_000, 0), (45_000, 1):
             later = requests((60_000, 20_000, first))
             self.assertEqual(outcome.overtaken([*fifo, *later], 10.0), found)
-        # Those are counted who are passed, not those who pass.
+        # Overtaken connections count, not those that overtake.
         straggler = requests((0, 1_000, 200_000))
         self.assertEqual(outcome.overtaken([*fifo, *straggler], 10.0), 1)
 

@@ -3,9 +3,9 @@
  * syn_trace DEVICE MAC FROM STEP WARM NUMBER DATA TO PORT [TIMES]: a trace of SYNs through
  * a packet socket, the same each time, and what it takes.
  *
- * They go to MAC, and no route is looked for: one is made for each, and those that are
- * not needed any more are freed some 700 at a time, which took 200,000 instructions
- * within some stretches and not within others.
+ * They go to MAC, without a route lookup: that would allocate a route for each, and the
+ * kernel frees unused ones some 700 at a time, which took 200,000 instructions in some
+ * stretches and not in others.
  *
  * Source number i is FROM + i * STEP; of IPv6 the 32 bits before a /48 count.  First one
  * SYN from each of WARM sources; then NUMBER SYNs from the last of these, in the same

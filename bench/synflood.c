@@ -3,8 +3,8 @@
  * synflood - TCP SYNs from random sources, at a rate, for a time
  *
  * For one's own virtual machines: the frames leave through the named device to the
- * named neighbour, and nobody answers what comes back.  It ends after "for"
- * seconds and the GRACE that late ones have, or on SIGTERM.
+ * named neighbour, and replies are not answered.  It ends after "for" seconds and
+ * GRACE for late ones, or on SIGTERM.
  *
  * The n-th SYN is due n / rate seconds after the beginning, whatever becomes of
  * those before: all that are due go out together, at most BATCH at a time, then it

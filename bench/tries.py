@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# When SYNs came, first and again, as far as can be told from when their clients were
-# connected.  Nothing is lost in the cells that ask for it: who was connected by a SYN
-# was refused by all of its SYNs before.
+# When SYNs were sent, first and again, as far as the times of their connections tell.  No
+# packet is lost in the cells that ask for it: a client that connected by its nth SYN had
+# its earlier SYNs refused.
 #
-# An overload is not over when the last new client has come: of those who were refused in
-# the seconds before as many come in the seconds after, which may be more than the server
-# can take, and many of them at once, since timers are coarse.  It is where the queue is
-# half as long as it was, and is not longer as soon as those have come who are on their
-# way: nobody is to be refused there.  When a SYN was sent again is known up to how late
-# timers are.
-"""Clients who were refused and come again."""
+# An overload is not over when the last new client has arrived.  As many clients as were
+# refused in the seconds before return in the seconds after, which may be more than the
+# server can take, and many of them at once, since timers are coarse.  It is over where the
+# queue is half as long as it was, and does not grow when the clients under way have
+# arrived: no SYN may be refused from then on.  The time of a retransmitted SYN is known up
+# to the lateness of timers.
+"""Refused clients that try again."""
 
 from bisect import bisect
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Unit tests of tries.py, on made-up clients.  Prints TAP.
-"""Test what is told of clients who come again."""
+"""Test the report on clients that try again."""
 
 import sys
 import unittest
@@ -55,7 +55,7 @@ QUEUE = [client(4, 0, first=.5 + i) for i in range(6)]
 
 
 class Again(unittest.TestCase):
-    """Who comes again when an overload is over, and is refused."""
+    """A client that tries again when an overload is over, and is refused."""
 
     def again(self, *others, rtt_s=.04):
         """With that queue; 3.5: the last new client has come."""

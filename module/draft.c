@@ -107,7 +107,7 @@ static int attach(struct synq_net *sn, struct synq_conf *conf,
 	int err = synq_aggregate_attach(conf, current_conf(sn));
 
 	if (err)
-		NL_SET_ERR_MSG(extack, "no memory for the buckets of the sources");
+		NL_SET_ERR_MSG(extack, "no memory for the source buckets");
 	return err;
 }
 
@@ -148,7 +148,7 @@ int synq_draft_commit(struct synq_net *sn, u32 portid, const u32 *changes,
 		return -ENOENT;
 	}
 	if (draft->failed || (changes && *changes != draft->changes)) {
-		NL_SET_ERR_MSG(extack, "a change of this transaction was refused or lost");
+		NL_SET_ERR_MSG(extack, "an edit of this transaction was refused or lost");
 		err = -ECANCELED;
 	} else if (draft->base != sn->generation) {
 		NL_SET_ERR_MSG(extack, "the configuration has changed meanwhile");

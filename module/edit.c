@@ -232,7 +232,7 @@ int synq_edit_del_class(struct synq_conf *conf, const char *name,
 		return -EINVAL;
 	}
 	if (class->matches) {
-		NL_SET_ERR_MSG(extack, "matches name this class");
+		NL_SET_ERR_MSG(extack, "matches still use this class");
 		return -EBUSY;
 	}
 	*class = (struct synq_class){ .slot = class->slot };
@@ -283,7 +283,7 @@ static int add_service(struct synq_conf *conf,
 	for (i = 0; i < conf->n_services; i++) {
 		if (!synq_service_crosses(&conf->service[i].key, key))
 			continue;
-		NL_SET_ERR_MSG(extack, "the ports cross those of a match to the same addresses");
+		NL_SET_ERR_MSG(extack, "the ports partly overlap a match to the same addresses");
 		return -EINVAL;
 	}
 	if (conf->n_services == SYNQ_SERVICES_MAX) {

@@ -264,7 +264,7 @@ static void check_cookies(struct synq_conf *conf, const struct net *net,
 	else if (given & BIT(SYNQ_COOKIES_ALWAYS) && !syncookies)
 		NL_SET_ERR_MSG(extack, "no cookies are sent while net.ipv4.tcp_syncookies is 0");
 	else if (conf->n_listeners && syncookies == 2)
-		NL_SET_ERR_MSG(extack, "everybody gets a cookie: net.ipv4.tcp_syncookies is 2");
+		NL_SET_ERR_MSG(extack, "every SYN gets a cookie: net.ipv4.tcp_syncookies is 2");
 }
 
 /**

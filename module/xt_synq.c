@@ -48,7 +48,7 @@ static int check(const struct xt_synq_info *info, u32 flags)
 {
 	if (!info->name[0] ||
 	    strnlen(info->name, sizeof(info->name)) == sizeof(info->name)) {
-		pr_info_ratelimited("no class name, or one that does not end\n");
+		pr_info_ratelimited("no class name, or an unterminated one\n");
 		return -EINVAL;
 	}
 	if (info->flags & ~flags || info->reserved) {

@@ -4,8 +4,8 @@
 # Helpers shared by the scripts in this directory; source it, do not run it.
 #
 # Everything that is downloaded or built outside the checkout lives in one cache
-# directory, $SYNQ_CACHE.  Two rules keep it sound: whoever fills a part of it
-# holds that part's lock, and nothing gets its final name before it is complete.
+# directory, $SYNQ_CACHE.  Two rules keep it consistent: a script that fills a part
+# of it holds that part's lock, and nothing gets its final name before it is complete.
 # Packages come through a private apt configuration: the host's package lists and
 # its set of installed packages are neither read nor changed.
 

@@ -5,7 +5,7 @@
 # transaction; a bad file changes nothing, and the generation tells; under load no
 # SYN meets a mixture; of several writers at once each wins whole or is refused.
 #
-# Would miss its mark if: edits showed before the commit, a refused one left
+# Must fail if: edits showed before the commit, a refused one left
 # something behind, or two writers' work were mixed.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
@@ -66,7 +66,7 @@ unchanged "mark without its sysctl" "mark mask 0xf0000" 5000
 is "a refused file is no generation" "$(generation)" "$before"
 
 # --- under load no SYN sees a mixture ---
-# 10.1/16 has a class of its own in both, so nobody is ever in the default.
+# 10.1/16 has a class of its own in both, so no client is ever in the default.
 # What else it has differs in every respect, so that a mixture would show.
 other() {
 	echo "class add extra priority 1 max-wait 2s weight 3 min-share 10% cap 90%"

@@ -9,7 +9,7 @@ talks_first() {
 	serving=$LAST
 }
 
-# Whoever is from 10.1.9.9 loses the first ACK.
+# Clients from 10.1.9.9 lose the first ACK.
 lose_one() {
 	cli nft -f - <<-EOT || die "nft refuses the rules"
 		table ip lose

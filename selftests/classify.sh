@@ -6,7 +6,7 @@
 # is the default's, and a prefix of length 0 takes what the default would have.
 # What "synq classify" says is what the packet and the accept queue do.
 #
-# Would miss its mark if: a shorter prefix won, the families were mixed up, local
+# Must fail if: a shorter prefix won, the families were mixed up, local
 # were refused or served last, or packet and queue did not agree.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
@@ -140,7 +140,7 @@ is "and comes first" \
 	"local0 local0 local0 local0 "
 stop "$clients"
 
-# From outside nobody is local, whatever address he writes.
+# From outside no client is local, whatever its source address.
 before=$(counter local seen)
 set_sysctl "$SRV" net.ipv4.conf.all.accept_local 1
 set_sysctl "$SRV" net.ipv4.conf.veth0.route_localnet 1

@@ -5,7 +5,7 @@
 # again; exit statuses; what is refused, by the command or by the kernel, says why
 # in one line and leaves the configuration as it was.
 #
-# Would miss its mark if: an attribute were lost on its way into the kernel and
+# Must fail if: an attribute were lost on its way into the kernel and
 # back, or an error of the kernel were taken for success.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"

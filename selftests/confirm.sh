@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A configuration on trial goes back by itself to what was in force before, all of
-# it, and stays if it is confirmed; meanwhile nobody can commit.  Whoever listens is
-# told of each change, whoever made it.  The namespace and the module can go in the
-# middle of a trial.
+# A configuration on trial is rolled back by itself, completely, and stays if it is
+# confirmed; no other process can commit meanwhile.  Listeners of the multicast group
+# are told of each change, whichever process made it.  The namespace and the module can
+# go in the middle of a trial.
 #
-# Would miss its mark if: the old configuration were not kept whole, the end of one
-# trial were taken for that of the next, or the work outlived the namespace.
+# Must fail if: the old configuration were not kept whole, the end of one trial were
+# taken for the end of the next, or the work outlived the namespace.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 24
@@ -46,7 +46,7 @@ background "$TMP/monitor" "$PEER" in "$SRV" synq monitor
 monitor=$LAST
 must_come 10 heard 1 '^generation 0: 0 classes, 0 matches, 0 listeners$'
 
-# Sources, too, are kept: nobody begins afresh because of a trial.
+# Sources are kept, too: none begins anew because of a trial.
 {
 	three_classes
 	echo "class set bulk source-rate 1/second source-burst 3"

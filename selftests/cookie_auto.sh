@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Cookies come on by themselves when a class has had its share of the SYN queue: for the
-# moment when it holds no more, or a quarter of it is of those who do not answer, and for
-# longer in a flood.  Then they go off by themselves when that is over: not before 5 s,
-# and the next time not before 10 s, so that a flood that goes on cannot switch them on
-# and off.
+# Cookies come on by themselves when a class has had its share of the SYN queue: briefly
+# while the queue holds no more for it, or a quarter of the queue is its own unanswered
+# requests; for longer in a flood.  They go off by themselves when that is over: not
+# before 5 s, and the next time not before 10 s, so that a lasting flood cannot toggle
+# them.
 #
-# Would miss its mark if: they came on without a flood, or stayed after a moment in
-# which a network held everybody up; if they stayed for ever, or went off as soon as
-# the queue is empty; or if before they come on a flood had more than a quarter.
+# Must fail if: they came on without a flood, or stayed after a short stall of the
+# network; if they stayed for ever, or went off as soon as the queue is empty; or if a
+# flood had more than a quarter before they come on.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need tc

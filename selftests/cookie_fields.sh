@@ -7,7 +7,7 @@
 #
 # Where the kernel has Accurate ECN (RFC 9768), with that, too.
 #
-# Would miss its mark if: a client could tell synq's cookies from the kernel's, or
+# Must fail if: a client could tell synq's cookies from the kernel's, or
 # an option were offered that the kernel cannot read again from the final ACK.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"

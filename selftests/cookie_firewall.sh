@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# SYN cookies of synq and the host's own rulesets, those of conntrack above all:
-# what works with the kernel's cookies works with synq's; SYNPROXY in front; and a port
-# that the firewall closes stays closed.
+# synq's SYN cookies and the host's own rulesets, conntrack's above all: what works with
+# the kernel's cookies works with synq's; SYNPROXY in front; and a port that the firewall
+# closes stays closed.
 #
-# Would miss its mark if: the answer were sent before the firewall or before conntrack
-# knows the connection; or if conntrack took it for invalid, or did not translate its
-# address back.
+# Must fail if: the answer were sent before the firewall or before conntrack knows the
+# connection; or if conntrack took it for invalid, or did not translate its address back.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Clients that come back from a port whose last connection is in TIME_WAIT here, while
-# their class has had its share of the SYN queue, and a flood goes on: they connect at
-# their first try, as at the stock kernel.  Whoever comes from another port gets a cookie.
-# Under "cookies never" nobody does, and they are refused like any other.
+# Clients reconnect from a port whose last connection is in TIME_WAIT here, while their
+# class has had its share of the SYN queue and a flood goes on: they connect at their first
+# try, as with the stock kernel.  SYNs from other ports get a cookie.  Under "cookies
+# never" no SYN does, and these clients are refused like any others.
 #
-# Would miss its mark if: they were refused, as who cannot have a cookie is when there
-# is no more place, at each try.
+# Must fail if: they were refused at each try, like SYNs that cannot have a cookie while
+# the queue is full.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 6

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The policy on cookies, of a class, a listener and an application: always, never and
-# what overrides what; and what it is for: a server that talks first recovers from a lost
-# ACK within about a second while it is flooded, and TCP_DEFER_ACCEPT is kept, where the
-# stock kernel's cookies lose both.
+# The cookie policy of a class, a listener and an application: always, never, and which
+# overrides which.  And its purpose: a server that talks first recovers from a lost ACK
+# within about a second while it is flooded, and TCP_DEFER_ACCEPT is kept, where the stock
+# kernel's cookies lose both.
 #
-# Would miss its mark if: a cookie were sent where none may be, or none where all
-# are to be answered by one, or a policy were another class's or listener's.
+# Must fail if: a cookie were sent where none may be, or full state given where all are
+# to get cookies, or a policy applied to another class or listener.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/banner_lib.sh"
@@ -114,7 +114,7 @@ clients 10.1.0.1 10
 is "always: not another class" "$got" "10 0"
 adds_up "always"
 sq why 10.3.0.1 >"$TMP/why"
-check "why says so" has "$TMP/why" 'cookie-sent: cookies always of its class$'
+check "why says so" has "$TMP/why" 'cookie-sent: its class has cookies always$'
 sq why -j 10.3.0.1 >"$TMP/why"
 check "why says so, as JSON" has "$TMP/why" cookie_sent
 is "a SYN that got a cookie was not refused" "$(counter bulk retries)" 0
@@ -135,7 +135,7 @@ is "always of the listener, never of the class: none" "$got" "10 0"
 clients 10.3.0.1 10
 is "always of the listener, nothing of the class: all" "$got" "10 10"
 sq why 10.3.0.1 >"$TMP/why"
-check "why says whose" has "$TMP/why" 'cookie-sent: cookies always of its listener$'
+check "why says whose" has "$TMP/why" 'cookie-sent: its listener has cookies always$'
 conf "" "cookies always" "cookies never"
 clients 10.1.0.1 10
 is "never of the listener, nothing of the class: none" "$got" "10 0"
@@ -166,11 +166,11 @@ sq flush
 # --- the sysctl ---
 set_sysctl "$SRV" net.ipv4.tcp_syncookies 2
 conf "" "cookies never" 2>"$TMP/said"
-check "tcp_syncookies=2: said that everybody gets the kernel's" \
-	has "$TMP/said" 'note: everybody gets a cookie'
+check "tcp_syncookies=2: said that every SYN gets the kernel's" \
+	has "$TMP/said" 'note: every SYN gets a cookie'
 manage
 clients 10.3.0.1 10
-is "tcp_syncookies=2: and everybody does" "$got" "10 10"
+is "tcp_syncookies=2: and every SYN does" "$got" "10 10"
 set_sysctl "$SRV" net.ipv4.tcp_syncookies 0
 conf "" "" "cookies always" 2>"$TMP/said"
 check "tcp_syncookies=0: said that always sends none" \

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The final ACK of a SYN cookie comes with a route that the gate must release when
-# it refuses: after many refusals, and when the interface has gone, there are no
-# more routes than in a namespace that never had one.
+# The final ACK of a SYN cookie comes with a route that the gate must release when it
+# refuses: after many refusals, and when the interface has gone, there are no more routes
+# than in a namespace that never had one.
 #
-# Would miss its mark if: the gate returned without releasing the route.  (The
-# kernel lets the device go all the same: nothing but this count would show it.)
+# Must fail if: the gate returned without releasing the route.  (The kernel lets the
+# device go all the same; only this count shows it.)
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 6

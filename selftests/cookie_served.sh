@@ -5,7 +5,7 @@
 # honours: they are served, keep what they negotiated, and pass the gate and the
 # order as any others do.
 #
-# Would miss its mark if: the kernel did not believe the cookies, or read other
+# Must fail if: the kernel did not believe the cookies, or read other
 # options from them than the client was offered; or if cookies went round the gate.
 #
 # Needs two CPUs: the last ACK and the data behind it.

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The SYN queue shared out by class: while SYNs with forged sources fill it in one class,
-# the clients of another keep full state, what they negotiate without time stamps and all,
-# and none of them comes by a cookie; the honest clients of the flooded class do. With
-# tcp_syncookies 0, too, where the flooded class is refused instead; by IPv6; at
-# short queues and long ones; and if the first class is the one that is flooded.
+# The SYN queue is divided by class: while SYNs with forged sources fill it in one class,
+# the clients of another keep full state, with all that they negotiate without timestamps,
+# and none of them gets a cookie; the honest clients of the flooded class do.  Also with
+# tcp_syncookies 0, where the flooded class is refused instead; over IPv6; with short
+# queues and long ones; and if the first class is the flooded one.
 #
-# Would miss its mark if: a class could take the share of another, or its own clients
-# were shut out, or anybody were refused without a flood.
+# Must fail if: a class could take the share of another, or its own clients were shut
+# out, or any client were refused without a flood.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 93
@@ -156,7 +156,7 @@ for backlog in 16 128 512 1024 4096; do
 	manage
 	as_without 10.1.0.1
 	connect 10.3.0.1
-	is "backlog $backlog, no flood: nobody gets a cookie, or is refused for it" \
+	is "backlog $backlog, no flood: no client gets a cookie, or is refused for it" \
 		"$served $cookies $(counter bulk share_refused)" "$N 0 0"
 	flood $backlog
 	within "backlog $backlog: it has its share of the queue" "$(half_open)" \
@@ -202,7 +202,7 @@ for excess in drop reset; do
 	conf "excess $excess"
 	backlog=64
 	if [ $excess = reset ]; then
-		# Then of this the kernel keeps a quarter for whom it knows.
+		# The kernel then keeps a quarter of this for known peers.
 		set_sysctl "$SRV" net.ipv4.tcp_max_syn_backlog 64
 		backlog=1024
 	fi
@@ -213,7 +213,7 @@ for excess in drop reset; do
 	keeps "tcp_syncookies=0, excess $excess, gold" 10.1.0.1
 	check "tcp_syncookies=0, excess $excess: bulk is refused" \
 		wait_for 10 counter_from bulk share_refused 10
-	is "tcp_syncookies=0, excess $excess: nobody gets a cookie" \
+	is "tcp_syncookies=0, excess $excess: no client gets a cookie" \
 		"$(counter bulk cookie_sent)" 0
 	client "$TMP/one" -n 3 -c 3 -s 10.3.0.1 -A -w 800 $V4 $PORT
 	must_come 10 has "$TMP/one" ^done

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # "enforce off", of a class, of a listener and of everything: what would have been
-# refused is counted, to the same number as where it is refused, and nothing is
-# done: as many get in as by the stock kernel.
+# refused is counted, to the same number as under enforcement, and nothing is done: as
+# many get in as with the stock kernel.
 #
-# Would miss its mark if: something were refused all the same, or the count were
-# another than that of the refusals.
+# Must fail if: something were refused all the same, or the count differed from that of
+# the refusals.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 30
@@ -110,8 +110,8 @@ fill managed
 check "queue: fills as by the stock kernel" \
 	wait_for 10 full_to $((BACKLOG + 1))
 check "queue: would be refused" test "$(counter bulk would_refuse)" -gt 0
-is "queue: nobody is" "$(refused)" 0
-is "queue: nobody is held" "$(counter bulk held)" 0
+is "queue: no SYN is" "$(refused)" 0
+is "queue: no connection is held" "$(counter bulk held)" 0
 stop "$held" "$filler"
 is "queue: seen adds up" "$(counter bulk seen)" "$(counter bulk admitted)"
 
@@ -165,7 +165,7 @@ is "enforced: nothing would be" "${found#* }" 0
 stop "$held" "$filler"
 waiting "max-wait 50ms enforce off"
 within "not enforced: would be" "${found#* }" 20 120
-is "not enforced: nobody is refused" "$(refused)" 0
+is "not enforced: no SYN is refused" "$(refused)" 0
 check "all are served in the end" \
 	wait_for 60 has "$TMP/server" ^accept 120
 stop "$held" "$filler"

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# "enforce off" at the gate: who would have had to wait is let in and counted, from the
-# same slot on from which the gate is shut where it is enforced, and once.  How
-# clients are made to come late is in gate_lib.sh.
+# "enforce off" at the gate: a connection that would have been held is let in and counted,
+# once, from the same slot on at which the gate shuts under enforcement.  gate_lib.sh
+# explains how clients are made late.
 #
-# Would miss its mark if: nobody were counted, or the limit were another one, or who finds
-# the queue full were counted each time that it tries.
+# Must fail if: none were counted, or the limit were another one, or a connection that
+# finds the queue full were counted at each try.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/gate_lib.sh"
@@ -27,7 +27,7 @@ check "enforced: the late are held" held_all
 shut=$(queued)
 within "enforced: the gate is shut there" "$shut" $((BACKLOG - RESERVE - 4)) \
 	$((BACKLOG - RESERVE))
-is "enforced: nobody would be" "$(counter bulk would_hold)" 0
+is "enforced: none would be" "$(counter bulk would_hold)" 0
 stop "$held" "${fillers[@]}"
 
 # --- not enforced ---
@@ -39,12 +39,12 @@ manage
 overfill
 check "not enforced: all slots are taken" wait_for 10 full_to $((BACKLOG + 1))
 must_come 30 late_have_come
-is "not enforced: who would be held" "$(counter bulk would_hold)" \
+is "not enforced: connections that would be held" "$(counter bulk would_hold)" \
 	$((BACKLOG + 1 - shut))
-is "not enforced: nobody is" "$(counter bulk held)" 0
-is "not enforced: nobody is refused" \
+is "not enforced: none is" "$(counter bulk held)" 0
+is "not enforced: no SYN is refused" \
 	$(($(counter bulk queue_refused) + $(counter bulk wait_refused))) 0
 touch "$TMP/go"
 is "all are served when the server accepts" "$(served answered)" \
 	$((LATE + BULK))
-is "nobody was reset" "$(served reset)" 0
+is "no connection was reset" "$(served reset)" 0

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# excess reset: who is over the rate is reset as a port on which nothing listens
-# would, and knows at once; but only where the host's firewall lets it in.
+# excess reset: a SYN over the rate is reset as by a port on which nothing listens, so
+# that the client knows at once; but only where the host's firewall lets it in.
 #
-# Would miss its mark if: the client went on trying, if the reset could be told from
-# the kernel's own, or if it told of a port that the firewall closes.
+# Must fail if: the client went on trying, if the reset differed from the kernel's own, or
+# if it disclosed a port that the firewall closes.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 25

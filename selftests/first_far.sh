@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The first class from far away, while lower classes have all that they may: what is
-# queued and what is on its way are more than there are slots, but as many leave
-# meanwhile.  So it is refused hardly ever.
+# The first class from far away, while lower classes have all that they may have:
+# connections queued and under way are more than there are slots, but as many leave
+# meanwhile.  So it is hardly ever refused.
 #
-# Would miss its mark if: what is on its way were added to what is queued, as if none
-# were taken out meanwhile.
+# Must fail if: handshakes under way were added to the queue as if no connection left it
+# meanwhile.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need tc

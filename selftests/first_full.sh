@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The first class alone asks for more than the server can do.  The stock kernel drops
-# final ACKs that find a full queue, so that clients that believe to be connected
-# come in behind later ones.  Here as many are refused at the SYN as it takes, and
-# none with a slot free in its reserve.  Those whose final ACK finds a full queue all
-# the same are counted as held, or as turned away with their cookies, and for no
-# flood.
+# final ACKs that find a full queue, so that clients which believe to be connected come in
+# behind later ones.  Here just enough SYNs are refused, and none while a slot of the
+# reserve is free.  A final ACK that finds a full queue all the same counts as held, or as
+# turned away with its cookie, and not as a flood.
 #
-# Would miss its mark if: the first class had no limit at the SYN, or one that shut it
-# out of its reserve, or leave the server idle; or if who is held by the kernel
-# or turned away by it, were taken for a handshake that nobody answers, or counted each
-# time.
+# Must fail if: the first class had no limit at the SYN, or one that shut it out of its
+# reserve or left the server idle; or if a connection that the kernel delays or turns
+# away were taken for an unanswered handshake, or counted each time.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need tc
@@ -59,7 +57,7 @@ check "the first class is refused at the SYN" \
 	[ "$(counter gold queue_refused)" -gt $((refused + 60)) ]
 within "hardly an ACK finds the queue full" "$over" 0 10
 within "the server is not idle: ms for 120" "$took" 2000 9000
-within "and who does is held" "$(counter gold held)" 0 10
+within "and those that do are held" "$(counter gold held)" 0 10
 stop "$held" "$LAST"
 adds_up "the first class" gold
 # By a cookie, where a stall fills the SYN queue.
@@ -67,7 +65,7 @@ within "hardly any is answered otherwise" $(($(counter gold seen) -
 	$(counter gold admitted) - $(counter gold queue_refused))) 0 40
 
 # --- final ACKs that find a full queue ---
-# HELD wait in the queue, and LATE more are under way, for half of whom there is a slot.
+# HELD wait in the queue, and LATE more are under way, with slots for half of them.
 BACKLOG=39 HELD=30 SLOTS=40 LATE=20
 
 overfill() {
@@ -85,7 +83,7 @@ overfill() {
 }
 
 overfill
-check "who finds a full queue is held" wait_for 20 counter_from gold held 8
+check "a connection that finds a full queue is held" wait_for 20 counter_from gold held 8
 # Their data comes again.
 sleep 1.5
 within "once" "$(counter gold held)" 8 10
@@ -95,7 +93,7 @@ must_come 60 has "$TMP/late" ^done
 is "all are served in the end" "$(field "$TMP/late" answered)" $LATE
 is "and counted as such" "$(counter gold released)" \
 	"$(counter gold held)"
-is "nobody is taken for a flood" \
+is "no class is taken for a flood" \
 	"$(counter gold flooded) $(counter gold cookie_sent)" "0 0"
 cli tc qdisc del dev veth0 root
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 #
-# Floods of segments, for scripts that want to see that preferred clients are
-# served meanwhile, and that whatever came was counted; or that no more reach the
-# listener than the rate of their class.
+# Floods of segments, for scripts that check that preferred clients are served meanwhile,
+# that every segment was counted, or that no more SYNs reach the listener than the rate
+# of their class.
 
 FLOOD=600		# at least so many,
 FLOOD_RATE=1500		# in a second

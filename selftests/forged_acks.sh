@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Floods of forged final ACKs: for no connection and for half-open ones, with SYN
-# cookies off, on, always, and sent by synq.  None makes a connection, each is
-# refused by the stack, which counts it, and preferred clients are served.
+# Floods of forged final ACKs: for no connection and for half-open ones, with SYN cookies
+# off, on, always, and sent by synq.  None makes a connection, the stack refuses and
+# counts each, and preferred clients are served.
 #
-# Would miss its mark if: an ACK were taken for that of a cookie or of a request, or
-# one that gets a mark, or is asked at the gate, kept others out.
+# Must fail if: an ACK were taken for that of a cookie or of a request, or marking an ACK
+# or asking the gate for it kept other clients out.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/flood_lib.sh"

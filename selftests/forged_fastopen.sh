@@ -6,7 +6,7 @@
 # counted; those over the rate of their class reach the listener as little as any
 # other, cookie or not; and preferred clients are served.
 #
-# Would miss its mark if: a Fast Open SYN got round the policer, or into the reserve of
+# Must fail if: a Fast Open SYN got round the policer, or into the reserve of
 # a class before its own, since it is queued before its handshake is complete.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"

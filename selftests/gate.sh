@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Slots reserved for a class stay free for it while a later class has filled the
-# rest; what had to wait at the gate completes once the server accepts again,
-# whether the client or the server talks first; the account of the held adds
-# up.  How it is made to wait is in gate_lib.sh.
+# Slots reserved for a class stay free for it while a later class has filled the rest.
+# Held connections complete once the server accepts again, whether client or server talks
+# first, and the counters of held connections add up.  gate_lib.sh explains how
+# connections are made to wait.
 #
-# Would miss its mark if: the gate were always open (bulk takes the reserve, gold
-# is shut out), or always shut (bulk is never served), or held connections
-# were lost, reset, or counted twice.
+# Must fail if: the gate were always open (bulk takes the reserve, gold is shut out), or
+# always shut (bulk is never served), or held connections were lost, reset, or counted
+# twice.
 #
-# Needs two CPUs: what is let in when slots come free.
+# Needs two CPUs: what is let in when slots become free.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/gate_lib.sh"
@@ -53,7 +53,7 @@ is "no cookies" "$(mib TcpExt.SyncookiesSent)" 0
 touch "$TMP/go"
 is "all bulk is served when the server accepts" "$(served answered)" \
 	$((LATE + BULK))
-is "nobody was reset" "$(served reset)" 0
+is "no connection was reset" "$(served reset)" 0
 is "all that were held were released" "$(counter bulk released)" \
 	"$(counter bulk held)"
 is "held = released + gone + flushed + now" "$(account bulk)" 0
@@ -74,7 +74,7 @@ gold -q
 is "server first: the preferred get in" "$(counter gold promoted)" $RESERVE
 touch "$TMP/go"
 is "server first: all bulk is served" "$(served answered)" $((LATE + BULK))
-is "server first: nobody was reset" "$(served reset)" 0
+is "server first: no connection was reset" "$(served reset)" 0
 is "server first: all that were held were released" \
 	"$(counter bulk released)" "$(counter bulk held)"
 stop "$held"

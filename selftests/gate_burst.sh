@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A burst inside one round trip into an empty queue: no more than a quarter of
-# the backlog may be left waiting at the gate all the same, or the SYN queue that
-# all classes share is full of them; and the preferred get in, with and without
-# SYN cookies.
+# A burst inside one round trip into an empty queue: no more than a quarter of the backlog
+# may be left waiting at the gate, or it fills the SYN queue that all classes share.  The
+# preferred get in, with and without SYN cookies.
 #
-# Would miss its mark if: the test at the SYN looked only at what is queued, or took
-# a few handshakes that nobody completed for a flood.
+# Must fail if: the test at the SYN looked only at what is queued, or took a few
+# handshakes that were not completed for a flood.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need tc
@@ -64,5 +63,5 @@ round 1 25
 round 0 25
 round 0 75
 round 1 25 12
-is "no connection waits for nobody" \
+is "no connection waits for others" \
 	"$(wait_for 10 sockets_are 0; sockets)" 0

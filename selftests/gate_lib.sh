@@ -4,14 +4,14 @@
 # Connections that have to wait at the gate, for gate.sh, gate_sysctl.sh,
 # marks_gate.sh and hold_lib.sh.
 #
-# The test at the SYN lets so few through that hardly anybody has to wait.  So
-# some clients ("late") are admitted while the queue is empty, and the server's
-# answers to them, and to nobody else, are lost: it gives up hope for a quick ACK,
-# others ("bulk") fill the queue, and then the late come.  Each step is waited for.
+# The test at the SYN lets so few through that hardly any has to wait.  So some clients
+# ("late") are admitted while the queue is empty, and the server's answers to them, and to
+# no others, are lost: the server stops expecting a quick ACK.  Then others ("bulk") fill
+# the queue, and then the late ones complete.  Each step is waited for.
 #
-# Backlog 40: gold's reserve is 10, a quarter is 10.  SYNs are refused three
-# slots before the gate shuts, so three of the late find room.  A quarter of the
-# queue without an answer is a flood otherwise: hence no cookies.
+# Backlog 40: gold's reserve is 10, a quarter is 10.  SYNs are refused three slots before
+# the gate shuts, so three of the late find room.  A quarter of the queue without an answer
+# would be a flood: hence no cookies.
 
 BACKLOG=40 RESERVE=10 LATE=10 BULK=50 WAITING=7
 TO=$V4 GOLD=10.1.0.1 FILLER=10.3.0.1

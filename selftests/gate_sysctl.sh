@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What changes the kernel's answer to a full queue changes the gate:
-# tcp_abort_on_overflow=1 would turn waiting into a reset, so the gate lets all
-# pass, says so, and resets nobody; with TCP_DEFER_ACCEPT, where only the client's
-# data is sent again, connections wait at the gate and complete.
+# Settings that change the kernel's answer to a full queue change the gate.
+# tcp_abort_on_overflow=1 would turn waiting into a reset, so the gate lets everything
+# pass, says so, and resets no connection.  With TCP_DEFER_ACCEPT only the client's data is
+# retransmitted; connections wait at the gate and complete.
 #
-# Would miss its mark if: the gate ignored the sysctl (resets), read it only once
-# (it changes at run time), or with TCP_DEFER_ACCEPT lost who waits.
+# Must fail if: the gate ignored the sysctl (resets), read it only once (it changes at run
+# time), or lost waiting connections with TCP_DEFER_ACCEPT.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/gate_lib.sh"
 plan 15
 
-# --- stock kernel: it resets whom it has no room for ---
+# --- stock kernel: it resets connections without room ---
 set_sysctl "$SRV" net.ipv4.tcp_abort_on_overflow 1
 hold
 overfill
@@ -31,7 +31,7 @@ check "abort_on_overflow: the gate lets pass" \
 is "abort_on_overflow: nothing is held" "$(counter bulk held)" 0
 touch "$TMP/go"
 is "abort_on_overflow: all are served" "$(served answered)" $((LATE + BULK))
-is "abort_on_overflow: nobody is reset" "$(served reset)" 0
+is "abort_on_overflow: no connection is reset" "$(served reset)" 0
 stop "$held"
 
 # The sysctl changes at run time: back to waiting at once.
@@ -61,7 +61,7 @@ check "TCP_DEFER_ACCEPT: not more than its part" \
 	test "$(counter bulk promoted)" -le $((BACKLOG - RESERVE))
 touch "$TMP/go"
 is "TCP_DEFER_ACCEPT: all are served" "$(served answered)" $((LATE + BULK))
-is "TCP_DEFER_ACCEPT: nobody is reset" "$(served reset)" 0
+is "TCP_DEFER_ACCEPT: no connection is reset" "$(served reset)" 0
 is "TCP_DEFER_ACCEPT: held have completed" \
 	"$(counter bulk released)" "$(counter bulk held)"
 is "TCP_DEFER_ACCEPT: the account adds up" "$(account bulk)" 0

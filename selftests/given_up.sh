@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Clients that reset what they began leave nothing in a queue, but the listener waits
-# for their handshakes, and refuses others of their class meanwhile.  It waits no longer
-# than handshakes take, even if nobody comes whose SYN is let through.
+# Clients that reset what they began leave nothing in a queue, but the listener expects
+# their handshakes, and refuses others of their class meanwhile.  It expects them no
+# longer than handshakes take, even if no further SYN is let through.
 #
-# Would miss its mark if: a SYN were refused by what was known when the last one was
-# let through.
+# Must fail if: a SYN were refused by what was known when the last one was let through.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 7
@@ -24,7 +23,7 @@ given_up() {
 		[ "$(counter bulk queue_refused)" -gt "$before" ]
 	check "$2: the SYN queue is empty" wait_for 5 none_half_open
 	client "$TMP/late" -s "$3" -w 10000 "$2" $PORT
-	check "$2: who comes again is served" wait_for 15 has "$TMP/late" ^answered
+	check "$2: a client that tries again is served" wait_for 15 has "$TMP/late" ^answered
 	stop "$LAST"
 }
 

@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Connections that are held at the final ACK: when a server accepts again they are served
-# at once, whoever talks first, and have the round trip time, RTO and window of their path,
-# however often SYN-ACKs were sent again meanwhile.  Nobody is reset, and none is dropped.
-# Who is not served within 6 s is given to the kernel; and so is everybody when the server
-# closes, synq is switched off or unloaded, or the configuration goes; another one leaves
-# them held.  A client that resets is forgotten.  Each is counted once.
+# Connections that are held at the final ACK: when the server accepts again they are
+# served at once, whichever side talks first, and have the round-trip time, RTO and window
+# of their path, however often SYN-ACKs were retransmitted meanwhile.  None is reset or
+# dropped.  A connection that is not served within 6 s is handed to the kernel; so are all
+# when the server closes, synq is switched off or unloaded, or the configuration goes.
+# Another configuration leaves them held.  A client that resets is forgotten.  Each
+# connection is counted once.
 #
-# Would miss its mark if: held connections waited for what their clients send again, a
-# segment were lost or came in another order, the time held were taken for the path's, or
-# a timer, a packet or a reference stayed behind.
+# Must fail if: held connections waited for their clients' retransmissions, a segment were
+# lost or reordered, the time held were taken for the path's, or a timer, a packet or a
+# reference stayed behind.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/hold_lib.sh"

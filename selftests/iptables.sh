@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# "-m synq" and "-j SYNQ" of iptables and ip6tables, legacy and nft: rules may be
-# there before synq is configured, are saved as they were, put connections into
-# classes and find those that have one; they follow the configuration, but have no
-# part in it; where they make no sense they are refused. Modules and namespaces go
-# when the rules do.
+# "-m synq" and "-j SYNQ" of iptables and ip6tables, legacy and nft.  Rules may exist
+# before synq is configured, are saved unchanged, put connections into classes and match
+# those that have one; they follow the configuration, but hold no part of it; where they
+# make no sense they are refused.  Modules and namespaces go when the rules do.
 #
-# Would miss its mark if: a rule remembered what its class was, the target changed
-# other bits or stood behind synq's hook, or a rule held what it must not.
+# Must fail if: a rule cached its class, the target changed other bits or ran after synq's
+# hook, or a rule held a reference that it must not hold.
 
 # A shell in a namespace with rules would hold the module.
 STAY=1
@@ -156,7 +155,7 @@ test_configured() {
 		"INPUT .*-m synq --class gold" 6
 	found "bulk by rule" "INPUT .*-m synq --class bulk" 2
 	found "and the others" "INPUT .*-m synq ! --class gold" 3
-	is "$name: nobody is in a class that does not exist" \
+	is "$name: no packet is in a class that does not exist" \
 		"$(hits "INPUT .*-m synq --class nobody")" 0
 	is "$name: nor known to be in one without a mark" \
 		"$(hits "INPUT .*-m synq --class plain")" 0
@@ -183,7 +182,7 @@ test_changed() {
 	zero
 	from 3 1
 	look
-	is "$name: a class that went has nobody" \
+	is "$name: a removed class has no packets" \
 		"$(hits "INPUT .*-m synq --class bulk")" 0
 	sq flush
 	from 1 1

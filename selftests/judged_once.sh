@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Each SYN is judged once, where it comes to its listener, by what holds then: packets
-# that come together pass the first hook in lists before any of them comes there, and
-# the first of a list may bring cookies on for the last; and a program (NFQUEUE) holds
-# SYNs up in between.
+# Each SYN is judged once, where it reaches its listener, by the state of that moment.
+# Packets that arrive together pass the first hook in lists before any of them gets to the
+# listener, and the first of a list may bring cookies on for the last; and a program
+# (NFQUEUE) delays SYNs in between.
 #
-# Would miss its mark if: a hook before took tokens, counted, or decided.
+# Must fail if: an earlier hook took tokens, counted, or decided.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft tc

@@ -4,7 +4,7 @@
 # Several sockets on one port, each for another address: each has a queue of its
 # own in class order, all are managed, and one that goes leaves the others alone.
 #
-# Would miss its mark if: state were kept by port, or a socket was taken for another.
+# Must fail if: state were kept by port, or a socket was taken for another.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

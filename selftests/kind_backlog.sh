@@ -5,7 +5,7 @@
 # while the queue holds connections: those stay, in order; the new backlog counts
 # for what comes then.  (Limits of short backlogs: limits.sh.)
 #
-# Would miss its mark if: a listen(2) lost the order or was not noticed.
+# Must fail if: a listen(2) lost the order or was not noticed.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
@@ -20,7 +20,7 @@ listens_again() {
 	must_come 10 has "$TMP/server" '^listening again' "${1:-1}"
 }
 
-# Backlog 4 holds 5; 40 the others; with 2 again nobody else is let in.
+# Backlog 4 holds 5; 40 the others; with 2 again no other is let in.
 arrivals 34 9 >"$TMP/list"
 head -n 4 "$TMP/list" >"$TMP/first"
 tail -n 30 "$TMP/list" >"$TMP/second"

@@ -4,7 +4,7 @@
 # A bridge, with br_netfilter: what it hands up and what it passes on both go through
 # PREROUTING.  The server's address is the bridge's; another host is behind it.
 #
-# Would miss its mark if: a SYN were judged twice or not at all, or one for the other
+# Must fail if: a SYN were judged twice or not at all, or one for the other
 # host were.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"

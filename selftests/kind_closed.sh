@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A listener that is closed with a full queue, also while connections come and while
-# the module goes: its clients are reset as by the stock kernel, and nothing stays.
-# Whatever was placed is counted: as accepted, queued, closed, or placed once more.
+# A listener is closed with a full queue, also while connections arrive and while the
+# module goes: its clients are reset as by the stock kernel, and nothing stays behind.
+# Every placed connection is counted: as accepted, queued, closed, or placed once more.
 #
-# Would miss its mark if: a record kept a socket that has closed, a request were lost
-# from the chain that the kernel frees, or what was queued or accepted last went from the
-# account with the listener.
+# Must fail if: a record kept a closed socket, a request were lost from the chain that the
+# kernel frees, or the counters lost what was queued or accepted last.
 #
-# Needs two CPUs: a listener closes while connections come.
+# Needs two CPUs: a listener closes while connections arrive.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
@@ -85,7 +84,7 @@ stop "$held"
 must_come 20 has "$TMP/c" ^done
 check "and closed" wait_for 10 account_is "0 0 $((2 * FULL)) $FULL"
 
-# All are accepted, nobody comes any more and nobody asks; then it is closed.
+# All are accepted, none arrives any more and no reader asks; then it is closed.
 server "$TMP/server" $PORT
 manage
 "$PEER" client -N "$CLI" -n 20 -c 20 -s 10.1.0.1 -S 20 -w 20000 $V4 $PORT >"$TMP/c"

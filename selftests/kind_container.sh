@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A server in a container: the host rewrites the destination and forwards, synq is
-# configured inside the container's network namespace.  A listener of the host on
-# the same port, configured too, has nothing of it in its queue.
+# A server in a container: the host rewrites the destination and forwards, and synq is
+# configured inside the container's network namespace.  A listener of the host on the same
+# port, configured too, gets none of it.
 #
-# Would miss its mark if: the container took the SYN for rewritten and judged it
-# twice or not at all.
+# Must fail if: the container took the SYN for rewritten and judged it twice or not at all.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

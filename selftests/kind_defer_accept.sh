@@ -4,7 +4,7 @@
 # TCP_DEFER_ACCEPT, Apache's default: a connection is promoted by its first data and
 # not by the ACK before, and then takes its place.
 #
-# Would miss its mark if: the bare ACK were counted or promoted.
+# Must fail if: the bare ACK were counted or promoted.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

@@ -5,7 +5,7 @@
 # servers do: together they take the queue in class order, and each later
 # connection wakes one of them.
 #
-# Would miss its mark if: a connection woke nobody.
+# Must fail if: a connection woke nobody.
 #
 # Needs two CPUs: several accept at once.
 

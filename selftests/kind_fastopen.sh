@@ -4,7 +4,7 @@
 # TCP Fast Open: the SYN brings the data, and the connection is queued before its
 # handshake is complete.
 #
-# Would miss its mark if: what Fast Open queues were not placed, or counted twice.
+# Must fail if: what Fast Open queues were not placed, or counted twice.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

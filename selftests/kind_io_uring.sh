@@ -4,7 +4,7 @@
 # io_uring's multishot accept takes the queue in class order, and is woken by each
 # later connection.
 #
-# Would miss its mark if: a connection were moved without a wake-up, or the queue showed
+# Must fail if: a connection were moved without a wake-up, or the queue showed
 # empty for a moment.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"

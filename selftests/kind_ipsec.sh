@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A listener that IPsec protects, in transport mode and by a tunnel: clients are judged
-# once, by the header inside, and what synq answers in the listener's place leaves
-# protected, as the kernel's own SYN cookies do.  Where a policy demands IPsec a SYN
-# in the clear is answered by nobody, neither the stack nor synq.
+# A listener that IPsec protects, in transport mode and by a tunnel: SYNs are judged once,
+# by the inner header, and synq's answers in the listener's place leave protected, as the
+# kernel's own SYN cookies do.  Where a policy demands IPsec, neither the stack nor synq
+# answers a SYN in the clear.
 #
-# Would miss its mark if: an answer left in the clear, or told of a listener that the
-# policy hides, or a SYN were judged twice, as IPv4's would be if the ESP around it came
-# in fragments.
+# Must fail if: an answer left in the clear, or disclosed a listener that the policy hides,
+# or a SYN were judged twice, as IPv4's would be if the ESP around it came in fragments.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

@@ -5,7 +5,7 @@
 # on the port of an endpoint.  The first is left alone even if its port is configured;
 # the second looks like any other MPTCP listener, and goes when the endpoint does.
 #
-# Would miss its mark if: a socket were managed that holds no reference to its namespace,
+# Must fail if: a socket were managed that holds no reference to its namespace,
 # or an endpoint's removal left something.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"

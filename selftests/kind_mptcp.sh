@@ -3,7 +3,7 @@
 #
 # MPTCP listeners, a current Go program's default, with clients of either protocol.
 #
-# Would miss its mark if: the operations that MPTCP has put into the listener were
+# Must fail if: the operations that MPTCP has put into the listener were
 # lost, or what it does when connections come were not called.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"

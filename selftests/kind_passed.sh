@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A listening socket that was passed to another process, which accepts from it,
-# while the process that opened it has closed it: socket activation.
+# Socket activation: a listening socket is passed to another process, which accepts from
+# it, and the process that opened it has closed it.
 #
-# Would miss its mark if: anything hung on the process that listens.
+# Must fail if: anything depended on the process that called listen(2).
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

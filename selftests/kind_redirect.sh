@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Destinations that nft rewrites: REDIRECT to another port, DNAT of another address,
-# also of what the host itself sends.  A SYN is for the port that the listener has.
+# Destinations that nft rewrites: REDIRECT to another port, DNAT of another address, also
+# for the host's own connections.  The port of the listener counts.
 #
-# Would miss its mark if: a rewritten SYN went unjudged, or were judged both where it
-# was sent and where it went; or one that conntrack saw and left alone were; or one
-# were taken for another, which was in the same memory before it.
+# Must fail if: a rewritten SYN were not judged, or judged for both destinations; or one
+# that conntrack saw and left alone were; or a SYN were taken for an earlier one in the same
+# memory.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

@@ -5,7 +5,7 @@
 # a member is closed, what it has queued is reset, as ever; or, with
 # net.ipv4.tcp_migrate_req=1, goes to another member and takes its place there.
 #
-# Would miss its mark if: a request kept the place it had in the other queue, or was
+# Must fail if: a request kept the place it had in the other queue, or was
 # lost on its way, or a member were not managed.
 #
 # Needs two CPUs: members are served and closed at once.

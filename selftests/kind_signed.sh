@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# TCP-MD5 and TCP-AO, as BGP has them: connections are ordered as any others. synq
-# cannot sign, so it answers nobody at a listener that has a key, and nobody whose SYN
-# is signed; the kernel itself drops what is not signed as it should be. Who signs and
-# is over his rate gets in later, and is not reset.
+# TCP-MD5 and TCP-AO, as BGP uses them: connections are ordered like any others.  synq
+# cannot sign, so it answers no SYN at a listener that has a key, and no signed SYN; the
+# kernel itself drops wrong signatures.  A peer that signs and is over its rate gets in
+# later, and is not reset.
 #
-# Would miss its mark if: a reset or a SYN cookie without a signature went out.
+# Must fail if: a reset or a SYN cookie without a signature went out.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
 plan $((2 * KIND_TESTS + 2 * 3 + 2 * (2 * 5 + 1) + 2 * 3 + 1))
 
-# Options of who signs, with a signature that is wrong.
+# Options of a signing peer, with a wrong signature.
 MD5=mss=1460,hex=1312$(printf '%032d' 0)
 AO=mss=1460,hex=1d106464$(printf '%024d' 0)
 
@@ -84,18 +84,18 @@ for family in 4 6; do
 	of $family
 	serve
 	ask
-	check "IPv$family, stock kernel: who does not sign is answered" \
+	check "IPv$family, stock kernel: a SYN without a signature is answered" \
 		test "$answers" -ge 10
 	name="IPv$family, stock kernel"
 	if signed md5; then
 		ask
-		is "$name: who should sign and does not is not" "$answers" 0
+		is "$name: a SYN that should be signed and is not, is not" "$answers" 0
 		serve
 		ask -o "$MD5"
-		is "$name: nor who signs unasked" "$answers" 0
+		is "$name: nor one that is signed unasked" "$answers" 0
 	else
-		skip "$name: who should sign and does not is not" "$WHY_NOT"
-		skip "$name: nor who signs unasked" "$WHY_NOT"
+		skip "$name: a SYN that should be signed and is not, is not" "$WHY_NOT"
+		skip "$name: nor one that is signed unasked" "$WHY_NOT"
 	fi
 done
 
@@ -109,16 +109,16 @@ for excess in reset cookie; do
 		serve
 		before=$(counter bulk excess_$excess)
 		ask
-		check "$name: who does not sign is answered" \
+		check "$name: a SYN without a signature is answered" \
 			counter_from bulk excess_$excess $((before + 1))
-		silent "$name: who signs by TCP-MD5 is not" -o "$MD5"
+		silent "$name: a SYN signed by TCP-MD5 is not" -o "$MD5"
 		silent "$name: nor by TCP-AO" -o "$AO"
 		if signed md5; then
 			silent "$name: nor at a listener with a key" -o "$MD5"
-			silent "$name: nor there who does not sign"
+			silent "$name: nor one there without a signature"
 		else
 			skip "$name: nor at a listener with a key" "$WHY_NOT"
-			skip "$name: nor there who does not sign" "$WHY_NOT"
+			skip "$name: nor one there without a signature" "$WHY_NOT"
 		fi
 	done
 	of 4
@@ -130,7 +130,7 @@ for excess in reset cookie; do
 	fi
 done
 
-# --- who signs gets in ---
+# --- signing peers get in ---
 # come N: sets served, and reset, how many resets were sent meanwhile
 come() {
 	reset=$(mib Tcp.OutRsts)
@@ -144,7 +144,7 @@ conf rate 1/second burst 1 excess reset
 peers=10.3.0.0/16
 for what in md5 ao; do
 	if ! signed $what; then
-		skip "$what: who is over his rate is not answered" "$WHY_NOT"
+		skip "$what: a SYN over the rate is not answered" "$WHY_NOT"
 		skip "$what: nor reset" "$WHY_NOT"
 		skip "$what: and gets in later" "$WHY_NOT"
 		continue
@@ -152,7 +152,7 @@ for what in md5 ao; do
 	manage
 	before=$(counter bulk excess_unanswered)
 	come 3
-	check "$what: who is over his rate is not answered" \
+	check "$what: a SYN over the rate is not answered" \
 		counter_from bulk excess_unanswered $((before + 1))
 	is "$what: nor reset" "$reset" 0
 	is "$what: and gets in later" "$served" 3
@@ -163,8 +163,8 @@ what=md5
 if signed md5; then
 	manage
 	come 3
-	is "cookies always: who signs is left to the kernel" \
+	is "cookies always: a signed SYN is left to the kernel" \
 		"$served $(counter bulk cookie_sent)" "3 0"
 else
-	skip "cookies always: who signs is left to the kernel" "$WHY_NOT"
+	skip "cookies always: a signed SYN is left to the kernel" "$WHY_NOT"
 fi

@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A BPF program chooses the socket (sk_lookup): SYNs to other ports, and of another
-# listener's port, are for the port that the chosen socket has.
+# A BPF program chooses the socket (sk_lookup): SYNs to other ports, and to the port of
+# another listener, count for the port of the chosen socket.
 #
-# Would miss its mark if: the port in the packet decided, or a SYN were judged both
-# where it was sent and where it went.
+# Must fail if: the port in the packet decided, or a SYN were judged for both ports.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

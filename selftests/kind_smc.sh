@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# SMC sockets, with TCP clients: SMC has operations of its own for each TCP socket that
-# listens, which go with its socket, and it accepts inside the kernel at once.  So there
-# is nothing to order; synq leaves such a socket and its SYNs alone, and says so.
+# SMC sockets, with TCP clients.  SMC gives each listening TCP socket operations of its
+# own, which are freed with its socket, and accepts inside the kernel at once.  So there is
+# nothing to order; synq leaves such a socket and its SYNs alone, and says so.
 #
-# Would miss its mark if: such a socket were managed: a child that is made in the instant
-# when its operations are replaced would keep SMC's, in memory that is freed.
+# Must fail if: such a socket were managed: a child made at the moment when its operations
+# are replaced would keep SMC's, in freed memory.
 #
 # Needs two CPUs: works that overtake each other.
 

@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A BPF sockmap holds the listener, from before or from after it is managed.  With a
-# verdict program the map takes over what wakes the socket (and on the stock kernel
-# eats what the clients send).  It is called all the same, the socket is served in
-# order of class, and the module can be unloaded at any time.
+# A BPF sockmap holds the listener, from before or after it is managed.  With a verdict
+# program the map takes over the socket's wake-up (and on the stock kernel consumes the
+# clients' data).  Its callback still runs, the socket is served in class order, and the
+# module can be unloaded at any time.
 #
-# Would miss its mark if: a callback of another owner were lost or cut off, or it kept
-# one of synq's.
+# Must fail if: another owner's callback were lost or cut off, or kept one of synq's.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

@@ -4,7 +4,7 @@
 # TPROXY: the packet keeps a destination that is not this host's, and is given the
 # proxy's socket.
 #
-# Would miss its mark if: only SYNs to addresses of this host were judged.
+# Must fail if: only SYNs to addresses of this host were judged.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"

@@ -4,7 +4,7 @@
 # A VRF: packets pass PREROUTING twice.  A server bound to the VRF, and one that
 # serves all of them (tcp_l3mdev_accept).
 #
-# Would miss its mark if: a SYN were judged at either pass, or the socket that the
+# Must fail if: a SYN were judged at either pass, or the socket that the
 # stack takes were not found, or a SYN cookie took another way back.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Short backlogs and large reserves: the first class is never starved, every other
-# one gets at least one slot, and nobody waits for ever where the stock kernel
-# would serve him.  The kernel's queue holds backlog + 1.
+# Short backlogs and large reserves: the first class is never starved, every other one
+# gets at least one slot, and no client waits for ever where the stock kernel would serve
+# it.  The kernel's queue holds backlog + 1.
 #
-# Would miss its mark if: a reserve took all of a short queue, or none of it.
+# Must fail if: a reserve took all of a short queue, or none of it.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 20
@@ -90,5 +90,5 @@ check "backlog 0: gold is served" \
 	wait_for 100 has "$TMP/server" '^accept 10[.]1[.].* gold' 20
 check "backlog 0: bulk is served" \
 	wait_for 100 has "$TMP/server" '^accept 10[.]3[.].* bulk' 20
-check "backlog 0: nobody was reset" test \
+check "backlog 0: no connection was reset" test \
 	"$(lines "$TMP/gold" '^(reset|failed)')" = 0

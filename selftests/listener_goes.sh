@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A listening socket opens and closes as often as it can while SYNs come for it: wherever
-# one is being judged then, at PREROUTING or LOCAL_IN, before or behind a socket lookup,
-# the listener that was found may have no port any more.  $SECONDS_EACH seconds each (7; with
-# one CPU, where that cannot be, 1): what is to be met is a matter of chance.
+# A listening socket opens and closes as often as it can while SYNs arrive for it.
+# Wherever one is being judged then, in PREROUTING or LOCAL_IN, before or after a socket
+# lookup, the listener that was found may have lost its port.  $SECONDS_EACH seconds each
+# (7; 1 with one CPU, where that cannot happen): the race is a matter of chance.
 #
-# Would miss its mark if: the port of a socket that was found were read twice, and
-# counted on not to change.
+# Must fail if: the port of a found socket were read twice and assumed not to change.
 #
 # Needs two CPUs: a listener closes while another CPU has found it.
 
@@ -33,7 +32,7 @@ goes() {
 	must_come 10 has "$TMP/blink" ^blinked
 	note "$name: $(tail -n 1 "$TMP/blink"), $sent SYNs"
 	check "$name: it was judged" test "$(counter bulk seen)" -gt 0
-	check "$name: and sometimes nobody listened" \
+	check "$name: and sometimes no socket listened" \
 		test "$(conf_counter no_listener)" -gt "$before"
 	check "$name: no socket is left" wait_for 10 sockets_are 0
 }

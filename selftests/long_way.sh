@@ -1,17 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Clients far away and a server that is quick: on their way are more handshakes than
-# the queue has room for, but they come one after the other, and each finds the queue
-# empty.  So few are to be refused, at the SYN or at the gate.  Added up, a third of
-# them would be, and those who come again: nearly three hundred in all.
+# Distant clients and a fast server: more handshakes are under way than the queue has room
+# for, but they complete one after the other, and each finds the queue empty.  So few are
+# to be refused, at the SYN or at the gate.  Added up, a third of them would be, and their
+# retransmissions: nearly three hundred in all.
 #
-# They come so slowly that a machine that stands still for a moment does not tell how
-# fast the server is: for that, eight have to be queued at once.
+# They arrive so slowly that a short stall of the machine does not reveal the speed of the
+# server: that takes eight queued at once.
 #
-# Would miss its mark if: what is on its way were added to what is queued, as if none
-# were taken out meanwhile; or the pace of a server that never lets anybody wait were
-# not known.
+# Must fail if: handshakes under way were added to the queue as if no connection left it
+# meanwhile; or the pace of a server that never lets a client wait were not known.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need tc

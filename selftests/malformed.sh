@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Malformed segments, each kind: judged where the stack might take it for a SYN, else
+# Malformed segments of each kind: judged where the stack might take it for a SYN, else
 # counted as malformed, or by the stack itself.  Then floods of SYNs with a few bytes
-# changed, whatever becomes of the excess: preferred clients are served, and the sum
-# is right.
+# changed, whatever the excess action: preferred clients are served, and the sum is right.
 #
-# Would miss its mark if: a header that is not all there were read, were charged to
-# its class, or were refused without a count.
+# Must fail if: a truncated header were read, charged to its class, or refused without a
+# count.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/flood_lib.sh"
@@ -112,7 +111,7 @@ broken 6 "${six[@]}"
 odd 4 "${four[@]}"
 odd 6 "${six[@]}"
 
-# Nobody has looked at the checksum before the stack does.
+# Nothing has verified the checksum before the stack does.
 before=$(value Tcp.InCsumErrors)
 send -W "${four[@]}"
 send -W "${six[@]}"

@@ -1,16 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Packet marks in both directions, with the rulesets of nft/: sources are put
-# into classes by nft sets, a judged SYN leaves with its class, later chains
-# count by it, and the connection keeps the class of its SYN in the accept
-# queue, and where it is served, through SYN cookies as well, without any rule.
-# Other bits of the mark stay. Masks and marks that cannot be are refused, with the
-# reason, and routing rules that test the same bits are named. The gate is in
-# marks_gate.sh.
+# Packet marks in both directions, with the rulesets of nft/: nft sets put sources into
+# classes, a SYN leaves PREROUTING with its class, later chains count by it, and the
+# connection keeps the class of its SYN in the accept queue and in the application, without
+# any rule, through SYN cookies as well.  Other bits of the mark stay.  Invalid masks and
+# marks are refused, with the reason, and routing rules that test the same bits are named.
+# The gate is in marks_gate.sh.
 #
-# Would miss its mark if: the mask were not read before the matches, marks were
-# not written, or the queue classified by address alone.
+# Must fail if: the mask were not read before the matches, marks were not written, or the
+# queue classified by address alone.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -158,13 +157,13 @@ is "nor of one that tests other bits" "$(<"$TMP/err")" ""
 ip rule add fwmark 7 lookup 100 priority 100
 apply <"$TMP/conf" 2>"$TMP/err"
 is "of one that tests them, a remark" "$(<"$TMP/err")" \
-	"synq: note: ip rule 100 tests bits of the mark, 0x7/0xffffffff: a class decides a route"
+	"synq: note: ip rule 100 tests bits of the mark, 0x7/0xffffffff: SYNs are routed by class"
 ip rule del priority 100
 ip -6 rule add fwmark 0x1000000/0x3000000 lookup 100 priority 101
 ip -6 rule add fwmark 0x2000000/0x3000000 lookup 100 priority 102
 apply <"$TMP/conf" 2>"$TMP/err"
 is "and of two" "$(<"$TMP/err")" \
-	"synq: note: ip -6 rule 101 tests bits of the mark, 0x1000000/0x3000000: a class decides a route (and others do)"
+	"synq: note: ip -6 rule 101 tests bits of the mark, 0x1000000/0x3000000: SYNs are routed by class (other rules, too)"
 ip -6 rule del priority 101
 ip -6 rule del priority 102
 ip rule del priority 99
@@ -207,7 +206,7 @@ refused "a mask that is too narrow" \
 	'"mark 0x2": the mark of bulk does not fit mask 0x01000000, which holds 1\.\.1' \
 	mark mask 0x01000000
 refused "a mask in pieces" \
-	'"0x50000000": the bits of the mask are not in one piece' \
+	'"0x50000000": the bits of the mask are not contiguous' \
 	mark mask 0x50000000
 refused "no mask any more" \
 	'"mark 0x1": no bits are reserved for the mark of gold \(mark mask M\)' mark del

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The gate knows a connection's class by the mark that its SYN had, or, where SYN
-# cookies are sent, the final ACK: slots that are reserved for a class stay free for
-# who is in it by mark alone, and who is in a later one by mark alone waits.  How they
-# are made to wait is in gate_lib.sh.
+# The gate knows the class of a connection by the mark of its SYN, or, with SYN cookies, of
+# the final ACK: slots reserved for a class stay free for clients that are in it by mark
+# alone, and clients that are in a later one by mark alone wait.  gate_lib.sh explains how
+# they are made to wait.
 #
-# Would miss its mark if: the mark were lost between the SYN and the gate, or the ACK
-# of a cookie and the gate, for either family.
+# Must fail if: the mark were lost between the SYN and the gate, or between the ACK of a
+# cookie and the gate, for either family.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/gate_lib.sh"
@@ -38,14 +38,14 @@ begin_anew() {
 by_marks() {
 	begin_anew
 	overfill
-	check "$1: who is bulk by mark has to wait" held_all
+	check "$1: a client that is bulk by mark has to wait" held_all
 	must_come 10 full_to $((BACKLOG - RESERVE - 4))
 	gold
-	is "$1: who is gold by mark gets in" "$(field "$TMP/gold" acked)" $RESERVE
-	is "$1: nobody comes without a class" "$(counter default promoted)" 0
+	is "$1: a client that is gold by mark gets in" "$(field "$TMP/gold" acked)" $RESERVE
+	is "$1: no client arrives without a class" "$(counter default promoted)" 0
 	touch "$TMP/go"
 	is "$1: all are served" "$(served answered)" $((LATE + BULK))
-	is "$1: who had to wait, too" "$(counter bulk released)" \
+	is "$1: those that had to wait, too" "$(counter bulk released)" \
 		"$(counter bulk held)"
 	stop "$held"
 }

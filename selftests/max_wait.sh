@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A server that takes 40 connections in a second, and three times as many come: the
-# stock kernel queues them for as long as there is room.  With max-wait the queue
-# stays short and is never empty, nobody is held, the first class waits for
-# nobody, and who is refused gets in later.  A queue that does not stand takes a
-# burst: what the server can do in a second, whatever the max-wait.
+# A server that takes 40 connections per second, and three times as many arrive: the stock
+# kernel queues them while there is room.  With max-wait the queue stays short and is never
+# empty, no connection is held, the first class waits for no other, and refused clients get
+# in later.  A queue that does not stand takes a burst: what the server does in a second,
+# whatever the max-wait.
 #
-# Would miss its mark if: the speed of the server were not measured, the limit were
-# another, who was served before were taken for queued behind, bursts were refused, or
-# the server were left idle.
+# Must fail if: the speed of the server were not measured, the limit were another,
+# connections served earlier counted as queued, bursts were refused, or the server were
+# left idle.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 13
@@ -62,7 +62,7 @@ apply <<-EOT
 EOT
 server "$TMP/server" -b 1024 -t $SERVICE $PORT
 manage
-# None of these is queued when one more comes: nobody is before them.
+# None of these is queued when one more arrives: none is before them.
 client "$TMP/last" -n 40 -r 30 -s 10.5.0.1 $V4 $PORT
 must_come 20 has "$TMP/last" ^done
 client "$TMP/bulk" -n $((10 * RATE)) -r $RATE -s 10.3.0.1 -S 250 -w 3000 $V4 $PORT
@@ -83,7 +83,7 @@ within "nor empty" "$(percentile 10)" 1 24
 check "the first class is served" wait_for 20 has "$TMP/gold" ^answered 20
 is "and never refused" "$(counter gold wait_refused)" 0
 is "no room is wanting" "$(counter bulk queue_refused)" 0
-is "nobody is held" "$(counter bulk held)" 0
+is "no connection is held" "$(counter bulk held)" 0
 
 # --- after it ---
 stop "$bulk"

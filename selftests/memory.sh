@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The memory of a table of prefixes, index included, is charged to the memory control
-# group of who made it, though a worker makes the index, and comes back: when the
-# prefixes are taken out, on flush, and with the network namespace.  Near the limit
-# of the group there is no index, which is counted, and nobody is killed; lookups are
-# the same.  No group is left behind.
+# group of the process that made it, though a worker makes the index.  It comes back when
+# the prefixes are removed, on flush, and with the network namespace.  Near the limit of
+# the group there is no index, which is counted, and no process is killed; lookups give the
+# same result.  No group is left behind.
 #
-# Would miss its mark if: the index were nobody's, a worker that goes back from a trial
-# forgot who pays, an index killed somebody, or a reference to a group were lost.
+# Must fail if: the index were not charged, a worker that rolls back a trial charged the
+# wrong group, an index triggered the OOM killer, or a reference to a group leaked.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
@@ -98,14 +98,14 @@ done >"$TMP/scoped"
 ALL=$((N + 3 + 100))	# with those of IPv4 that the classes have anyway
 is "before, nothing" "$(charged)" 0
 
-# --- who pays ---
+# --- which group is charged ---
 in_group apply "$TMP/conf" || die "apply failed"
 check "they get an index" wait_for 60 indexed $ALL
 comes "prefixes and index are charged" $((PREFIXES + INDEX))
 looked_up >"$TMP/with"
 both=$(charged)
 sq class set bulk cap 90%
-check "somebody else makes a change: a new index" wait_for 60 indexed $ALL
+check "another process makes a change: a new index" wait_for 60 indexed $ALL
 goes "which is not charged to the group" $((both - INDEX + SLACK))
 comes "the prefixes are still" $PREFIXES
 one=$(charged)
@@ -149,7 +149,7 @@ check "there is none, but of the small table" wait_for 20 indexed 100
 looked_up >"$TMP/without"
 check "lookups are the same" cmp "$TMP/with" "$TMP/without"
 check "the limit was met" test "$(event max)" -gt 0
-is "nobody was to be killed" "$(event oom) $(event oom_kill)" "0 0"
+is "no process was to be killed" "$(event oom) $(event oom_kill)" "0 0"
 echo max >"$group/memory.max"
 in_group class set bulk cap 90%
 check "the next change tries again" wait_for 60 indexed $ALL

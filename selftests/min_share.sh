@@ -6,7 +6,7 @@
 # gets its share and no more.  Rounds: the server accepts a few, as many of gold
 # come, the queue never runs out of gold.  The exact order is that of a slow twin.
 #
-# Would miss its mark if: the share were not given, credit were not paid for or
+# Must fail if: the share were not given, credit were not paid for or
 # were saved up without a use, or a class had a claim that is served anyway.
 #
 # Needs two CPUs: places are told by tags of two kinds.

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A class with a min-share has slots of its own in the accept queue: while the first
-# class has filled the rest it gets in, neither refused at the SYN nor held.  And
-# when it has taken its slots, the first class gets all of the others.
+# A class with a min-share has slots of its own in the accept queue: while the first class
+# has filled the rest, it gets in, neither refused at the SYN nor held.  When it has taken
+# its slots, the first class gets all of the others.
 #
-# Would miss its mark if: the slots were not kept free, at the SYN or at the gate, or
-# not given to whom they are kept for, or those in use were kept once more.
+# Must fail if: the slots were not kept free, at the SYN or at the gate, or went to another
+# class, or slots in use were kept once more.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 8
@@ -23,7 +23,7 @@ hold() {
 	[ "$1" = stock ] || manage
 }
 
-# gold: more than there is room for, who go on trying
+# gold: more clients than there is room for, which go on trying
 gold() {
 	client "$TMP/gold" -n 60 -c 4 -p 50 -s 10.1.0.1 -S 60 -w 60000 $V4 $PORT
 	filler=$LAST

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A server that takes 40 connections in a second; half as many again come of the first
-# class, whose queue stands for longer than the max-wait of the second.  That one has a
+# A server that takes 40 connections per second; half as many again arrive in the first
+# class, whose queue stands for longer than the max-wait of the second.  The second has a
 # minimum share, and gets it all the same; without a share it gets nothing.
 #
-# Would miss its mark if: who is within its share were refused for what it has to wait.
+# Must fail if: a connection within its class's share were refused for its wait.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 5
@@ -55,4 +55,4 @@ sq flush
 overload min-share 20%
 # Where the server stands still and its queue runs empty a claim lapses.
 within "min-share 20 %: so many of 100" "$share" 13 23
-within "nobody of it is held" "$(counter bulk held)" 0 2
+within "none of its connections is held" "$(counter bulk held)" 0 2

@@ -5,7 +5,7 @@
 # its last process, queue and configuration and all; two know nothing of each
 # other; one that is not configured has no hook.
 #
-# Would miss its mark if: a record held a reference to its socket or namespace,
+# Must fail if: a record held a reference to its socket or namespace,
 # state were shared between namespaces, or the hooks were registered at loading.
 #
 # Needs two CPUs: a namespace goes while others run in it.

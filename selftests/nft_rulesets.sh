@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Every ruleset of nft/: it loads; with the variables that "synq export nft" prints it
-# is the same; what is listed of it loads and lists the same again; and traffic of both
-# families finds that it does what it says.  With the nft of this machine and with that
-# of SYNQ_NFT, another release's.
+# Every ruleset of nft/: it loads; it is the same with the variables that "synq export nft"
+# prints; its listing loads and lists the same again; and traffic of both families shows
+# that it does what it says.  With the nft of this machine and with that of SYNQ_NFT,
+# another release's.
 #
-# Would miss its mark if: a variable had another value than the module gives a class, a
-# rule were behind synq that has to be before it or the other way round, a rule caught
-# what is not TCP, or nft took a file for something else.
+# Must fail if: a variable differed from the module's value for the class, a rule ran on
+# the wrong side of synq's hook, a rule caught other packets than TCP, or nft misread a
+# file.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
@@ -177,10 +177,10 @@ by_map() {
 	EOT
 	comes_as "map: gold" gold 10.5.0.1
 	comes_as "map: bulk" bulk 10.6.3.7
-	comes_as "map: who is not in it" default 10.6.4.1
+	comes_as "map: a source that is not in it" default 10.6.4.1
 	comes_as "map: gold, IPv6" gold fd00:5::1
 	comes_as "map: bulk, IPv6" bulk fd00:6::1
-	comes_as "map: who is not in it, IPv6" default fd00:7::1
+	comes_as "map: a source that is not in it, IPv6" default fd00:7::1
 	comes_as "map: synq's own match" gold 10.1.0.1
 }
 
@@ -219,14 +219,14 @@ by_country() {
 
 by_conntrack() {
 	load class-by-conntrack
-	comes_as "conntrack: who was never here" default 10.5.0.1
+	comes_as "conntrack: a new client" default 10.5.0.1
 	comes_as "conntrack: nor when a SYN had come" default 10.5.0.1
 	check "$name: conntrack: a connection" served 10.5.0.1
-	comes_as "conntrack: who was served" gold 10.5.0.1
-	comes_as "conntrack: and nobody else" default 10.5.0.2
-	comes_as "conntrack: who was never here, IPv6" default fd00:5::1
+	comes_as "conntrack: a client that was served" gold 10.5.0.1
+	comes_as "conntrack: and no other" default 10.5.0.2
+	comes_as "conntrack: a new client, IPv6" default fd00:5::1
 	check "$name: conntrack: a connection, IPv6" served fd00:5::1
-	comes_as "conntrack: who was served, IPv6" gold fd00:5::1
+	comes_as "conntrack: a client that was served, IPv6" gold fd00:5::1
 }
 
 by_interface() {
@@ -325,7 +325,7 @@ accepting() {
 		packets_are refused synq_firewall 0
 	send 10.5.0.1
 	send fd00:5::1
-	check "$name: accept: who has no class is refused" \
+	check "$name: accept: a client without a class is refused" \
 		wait_for 10 packets_are refused synq_firewall 2
 }
 
@@ -352,7 +352,7 @@ limiting() {
 
 traffic() {
 	nobody_rules
-	comes_as "no ruleset: nobody has a class but by match" default 10.5.0.1
+	comes_as "no ruleset: only matches give a class" default 10.5.0.1
 	by_set
 	by_map
 	by_country

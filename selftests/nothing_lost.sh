@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Nothing is lost and nothing comes twice while connections come, are accepted
-# by two processes and are closed, and meanwhile the module is loaded, configured
-# anew, switched off and on, and unloaded again, for $DURATION seconds (60), and until
-# that was done three times: a busy machine takes longer.
-# Counted at both ends: number and sum of unique ids.  IPv4, IPv6, IPv4 at an IPv6
-# socket; one listener has a backlog so short that connections wait at the gate.
+# Nothing is lost and nothing arrives twice while connections arrive, two processes accept
+# and close them, and the module is loaded, configured anew, switched off and on, and
+# unloaded again, for $DURATION seconds (60), and at least three times: a busy machine
+# takes longer.
+# Counted at both ends: number and sum of unique ids.  IPv4, IPv6, IPv4 at an IPv6 socket;
+# one listener has a backlog so short that connections wait at the gate.
 #
-# Would miss its mark if: a tail dangled, the chain were cut while it is mended,
-# the last pointer were wrong, a request were dropped at the gate or at unloading.
+# Must fail if: a tail dangled, the chain were cut while it is mended, the last pointer were
+# wrong, a request were dropped at the gate or at unloading.
 #
 # Needs two CPUs: what is accepted, promoted and closed at once.
 
@@ -62,7 +62,7 @@ over() {
 	done
 }
 
-# Those who have closed at once send until somebody has it, however long it takes.
+# Clients that close at once send until the data has arrived, however long it takes.
 nobody_sends() {
 	[ -z "$(cli ss -Htn state fin-wait-1)" ]
 }
@@ -89,8 +89,8 @@ account() {
 	note "$1: $made connections"
 	is "$1: as many came as were made" $ids $made
 	is "$1: the same came as were made" $isum $sum
-	is "$1: nobody waited in vain or was reset" $lost 0
-	is "$1: everybody could connect" $failed 0
+	is "$1: no client waited in vain or was reset" $lost 0
+	is "$1: every client could connect" $failed 0
 	stop "${servers[@]}"
 }
 

@@ -6,7 +6,7 @@
 # order of arrival and without a gate; nothing is lost.  On again, it is ordered
 # again.
 #
-# Would miss its mark if: leaving cut or lost the queue, left the order or the
+# Must fail if: leaving cut or lost the queue, left the order or the
 # gate on, or "on" left what came meanwhile behind.
 #
 # Needs two CPUs: unloading while others run the code.

@@ -3,7 +3,7 @@
 #
 # Order, weights and priorities change while connections are queued, and under
 # load: what is queued is placed anew, nothing is lost, and the order is right
-# afterwards.  Would miss its mark if: a tag of before were read under the new
+# afterwards.  Must fail if: a tag of before were read under the new
 # configuration, where it means something else.
 #
 # Needs two CPUs: tags are written while they are read.
@@ -70,10 +70,10 @@ must_come 30 has "$TMP/server" ^accept 216
 twin strict <"$TMP/events" >"$TMP/expected"
 same "order, weights, shares: exact through eight changes" \
 	"$TMP/server" "$TMP/expected"
-is "everybody came, once" "$(ids "$TMP/server" | sort -u | wc -l)" 216
+is "every client came, once" "$(ids "$TMP/server" | sort -u | wc -l)" 216
 stop "$held"
 
-# Priorities in weighted order say only who is first at the same time.
+# In weighted order priorities only decide between equal keys.
 weighted 3 2 1 | apply
 hold
 manage

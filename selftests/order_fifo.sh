@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # "order fifo": as the stock kernel does, and still counted: placed, accepted, and
-# nothing moved.  Would miss its mark if: the order of one listener were taken for
+# nothing moved.  Must fail if: the order of one listener were taken for
 # another's, or classes were sorted in spite of it.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # "enforce off": what would be moved is counted and stays where it is; of
-# everything, of a listener, of a class.  Would miss its mark if: the queue were
+# everything, of a listener, of a class.  Must fail if: the queue were
 # sorted in spite of it, or nothing were counted, or anything were moved for a
 # class that is only observed.
 

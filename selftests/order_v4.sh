@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # IPv4: the accept queue is in class order, in order of arrival inside a class.
-# Would miss its mark if: nothing were sorted, the key were wrong, tails were not
+# Must fail if: nothing were sorted, the key were wrong, tails were not
 # voided when heads leave, a new configuration left old tags valid, or one class
 # alone were moved.  See order_lib.sh.
 #

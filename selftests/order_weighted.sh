@@ -6,7 +6,7 @@
 # connections of all classes arrive in random order, the server accepts them all;
 # then with departures in between.  The exact order is that of a slow twin.
 #
-# Would miss its mark if: weights were ignored, the class were served strictly,
+# Must fail if: weights were ignored, the class were served strictly,
 # a request were put behind the wrong one of another class, the key of the head
 # were misread, an idle class saved its turns up, or the account were wrong.
 #

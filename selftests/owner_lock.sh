@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The owner of a listening socket, who has no privileges, holds its lock for as long as
-# he likes: setsockopt(2) reads memory under it, of a file on FUSE or watched by
-# userfaultfd.  Nobody waits for him for more than two seconds: who configures, unloads or
-# loads synq, creates or removes another network namespace, loads or unloads another
-# module, or chooses the order of another socket.  The socket is one that SYNs come for
-# and that synq has not met before, or one that is managed already.
+# The owner of a listening socket, without privileges, holds its lock for as long as it
+# likes: setsockopt(2) reads memory under it, from a file on FUSE or watched by
+# userfaultfd.  No other process waits for it for more than two seconds, whether it
+# configures, unloads or loads synq, creates or removes another network namespace, loads
+# or unloads another module, or chooses the order of another socket.  The socket is one
+# that synq has not met before when SYNs arrive for it, or one that is managed already.
 #
-# Would miss its mark if: somebody waited for the lock of a socket, and others for him.
+# Must fail if: anything waited for the lock of a socket, and others for that.
 #
 # Needs two CPUs: one waits, the others work.
 
@@ -71,7 +71,7 @@ still_holds() {
 	[ -n "$holder" ] && ! has "$TMP/holder" '^let go'
 }
 
-# let_go: and whoever waited for it has it done
+# let_go: and all that waited for it have finished
 let_go() {
 	: >"$TMP/end"
 	must_come 10 has "$TMP/holder" '^let go'
@@ -85,7 +85,7 @@ leave_holder() {
 	holder=''
 }
 
-# takes COMMAND...: no more than two seconds, even if somebody holds the lock
+# takes COMMAND...: no more than two seconds, even while the lock is held
 takes() {
 	background "$TMP/step" "$@"
 	step=$LAST

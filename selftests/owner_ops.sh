@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The owner of a managed IPv6 listener, who has no privileges, has the kernel replace
-# the socket's operations under synq, in every way there is, and listens again.  What it
-# accepts is woken, the module goes while a connection is open, the connection goes on
-# without it, and synq serves the next listener.  $CASES, if set, says which ways.
+# The owner of a managed IPv6 listener, without privileges, makes the kernel replace the
+# socket's operations under synq, in every possible way, and listens again.  Accepted
+# connections are woken, the module goes while a connection is open, the connection goes on
+# without it, and synq serves the next listener.  $CASES, if set, selects the ways.
 #
-# Would miss its mark if: a child kept a callback of ours because the gate, which takes
-# them off, had been replaced.
+# Must fail if: a child kept a callback of ours because the gate, which removes them, had
+# been replaced.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/owner_lib.sh"
@@ -269,7 +269,7 @@ smc_case() {
 	again SMC
 }
 
-# The listener itself has fallen back. Then the stock kernel wakes nobody.
+# The listener itself has fallen back. Then the stock kernel wakes no process.
 smc_fallback_case() {
 	local unmanaged=1
 	local how=comes

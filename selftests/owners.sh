@@ -12,7 +12,7 @@
 # SEED repeats the choices of a run, not what happens at once.  FUZZ_SKIP="NAME..." leaves
 # steps out, see tcp_fuzz_step.c and tcp_fuzz_option.c for their names; "unload" as well.
 #
-# Would miss its mark if: a socket kept something of the module's, a queue got another's
+# Must fail if: a socket kept something of the module's, a queue got another's
 # connections, a wake-up were lost, or unloading waited for who does not come.
 #
 # Needs two CPUs: all of it at once.
@@ -93,7 +93,7 @@ finish_all() {
 	stop "${began[@]}"
 	note "$1: answered in the end: $(final)"
 	grep -h '^fault' "$TMP"/{owners,far,near,destroy} | head -n 20 | sed 's/^/# /'
-	check "$1: nothing of another's, and nobody left alone" no_faults
+	check "$1: nothing of another's, and no client left alone" no_faults
 }
 
 no_faults() {
@@ -357,7 +357,7 @@ admin_faults=0 slowest=0 remover=$$
 note "synq comes, $(cut -d ' ' -f 1 /proc/uptime) s after the start"
 begin_all
 administer "$DURATION"
-check "the administrator did all that he may" administered
+check "the administrator did all that is allowed" administered
 note "unloading took up to $slowest ms"
 is "the administrator never had to wait" $admin_faults 0
 finish_all "synq"

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A table of prefixes that is changed shares memory with the one in force: what a
-# transaction does is not seen before it is committed, and never if it is refused,
-# neither by lookups nor in the list; and nobody falls into another class while
-# others are added and taken out under load.
+# A table of prefixes that is being changed shares memory with the one in force.  Edits of
+# a transaction are not visible before its commit, and never if it is refused, neither to
+# lookups nor in the list.  No client changes class while other prefixes are added and
+# removed under load.
 #
-# Would miss its mark if: a transaction wrote to what lookups read.
+# Must fail if: a transaction wrote to memory that lookups read.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 11
@@ -90,6 +90,6 @@ done
 note "$(($(conf_counter generation) - before)) changes"
 touch "$TMP/end"
 must_come 20 has "$TMP/sent" ^sent
-is "nobody is in another class" \
+is "no client is in another class" \
 	"$(counter default seen) $(counter silver seen) $(counter bulk seen)" "0 0 0"
 check "all were judged" test "$(counter gold seen)" -gt 100

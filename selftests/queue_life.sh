@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# An accept queue is emptied, without accept(2), and filled again: its socket is shut
-# down, or destroyed by the administrator, and listens again; what was queued comes back
-# from another member of its reuseport group, to which it had migrated.  Meanwhile
-# another listener's requests take the memory that has become free.  Each port accepts
-# what was sent to it, all of it and nothing else, and what comes then is in order.
-# $TRIES (5) times each.
+# An accept queue is emptied without accept(2), and filled again: its socket is shut down,
+# or destroyed by the administrator, and listens again; queued connections come back from
+# another member of its reuseport group, to which they had migrated.  Meanwhile requests of
+# another listener reuse the memory.  Each port accepts all that was sent to it and nothing
+# else, and what arrives then is in order.  $TRIES (5) times each.
 #
-# Would miss its mark if: a request of the queue's life before were remembered, or known
-# by what is written in it.
+# Must fail if: a request of the queue's earlier life were remembered, or recognised by what
+# is written in it.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Rate and burst of a class, by its counters, within 2 %; what exceeds is dropped,
-# or passed to the stock kernel and counted.
+# Rate and burst of a class, by its counters, within 2 %; excess is dropped, or passed to
+# the stock kernel and counted.
 #
-# Would miss its mark if: the bucket were unlimited or always empty, its burst or
-# its rate were wrong, tokens were handed out late in a flood, a repeated SYN of a
-# half-open request were charged again, or "pass" dropped.
+# Must fail if: the bucket were unlimited or always empty, its burst or its rate were
+# wrong, tokens were handed out late in a flood, a retransmitted SYN of a half-open request
+# were charged again, or "pass" dropped.
 #
 # Needs two CPUs: one bucket for all CPUs.
 
@@ -111,7 +111,7 @@ within "burst, from two senders at once" "$(counter bulk admitted)" 50 \
 is "all of them were seen" "$(counter bulk seen)" 2000
 stop "$LAST"
 
-# --- who has a half-open request is not charged again ---
+# --- a half-open request is not charged again ---
 sq flush
 conf 1 10 drop
 for _ in 1 2 3 4 5; do

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A flood that exceeds a rate, of which all but a few SYNs are refused by what the few
-# have found: each is counted, and known when it comes again; what comes between them,
-# for a connection that is half open or to where nobody listens, is none of theirs;
-# and it is over when nobody listens any more.  Those that are to be answered are left
-# by what the few have found: each is judged once, and has the mark of its class before.
+# A flood exceeds a rate, and all but a few of its SYNs are refused by what the few have
+# found.  Each is counted, and recognised when it is retransmitted.  SYNs in between, for a
+# half-open connection or for a port on which nothing listens, are not affected.  It is over
+# when the listener is gone.  SYNs that are to be answered are never refused early: each is
+# judged once, and has the mark of its class before.
 #
-# Would miss its mark if: half-open connections were charged, all addresses of the host
-# were one, what was found were true for ever, or the few were not the few.
+# Must fail if: half-open connections were charged, all addresses of the host were treated
+# as one, a finding never expired, or most SYNs went all the way.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need tc nft
@@ -118,21 +118,21 @@ family() {
 	burst
 	wait_for 30 came 1
 	is "$1: each is seen" "$(counter bulk seen)" $SENT
-	is "$1: who is half open is left to the stack" \
+	is "$1: SYNs of half-open requests are left to the stack" \
 		"$(counter one seen) $(counter one admitted)" "1 1"
-	is "$1: where nobody listens nothing is judged" \
+	is "$1: without a listener nothing is judged" \
 		"$(counter stray seen)" $ROUNDS
 	is "$1: and that is counted" $(($(conf_counter no_listener) - none)) \
 		$ROUNDS
 	burst
 	wait_for 30 came 2
-	within "$1: who was refused is known" "$(counter bulk retries)" \
+	within "$1: refused SYNs are recognised" "$(counter bulk retries)" \
 		$((SENT * 9 / 10)) $SENT
 	adds_up "$1"
 	cli tc qdisc del dev veth0 root
 
 	stop "$listening"
-	is "$1: nobody listens any more" "$(judged)" 0
+	is "$1: the listener is gone" "$(judged)" 0
 	stop "$LAST"
 	sq flush
 

@@ -6,7 +6,7 @@
 # SYN on, and none is left over; so are later members of a reuseport group, and a
 # socket that was there before the configuration.
 #
-# Would miss its mark if: a new socket were not found, a record outlived its
+# Must fail if: a new socket were not found, a record outlived its
 # socket, or the counters went with the socket.
 #
 # Needs two CPUs: a socket goes while it is found.

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A server is restarted while SYNs are forged for it.  The half-open requests of the socket
-# that was closed are still there when the same SYNs come again, but nobody's connection:
-# the SYNs are for the new socket and judged as all others, so that their class has no
-# more than its share of the new SYN queue, and preferred clients get no cookies.
+# A server is restarted while SYNs are forged for it.  The half-open requests of the
+# closed socket still exist when the same SYNs come again, but belong to no listener: the
+# SYNs are for the new socket and judged like all others, so that their class has no more
+# than its share of the new SYN queue, and preferred clients get no cookies.
 #
-# Would miss its mark if: a SYN were taken for one that comes again because there is a
-# half-open request like it, whosever that is.
+# Must fail if: a SYN were taken for a retransmission because any half-open request matches
+# it, whichever socket that belongs to.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/flood_lib.sh"

@@ -1,16 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Matches that are for some destinations only, addresses or ports: the most specific
-# one that has a match for the source decides, then the matches for all.  What "synq
-# classify" says is what the SYN is counted as, what is policed, what gets cookies, and
-# what the connection is in the accept queue; where the destination is rewritten, by
-# where it goes.
+# Matches for some destinations only, addresses or ports: the most specific one that has a
+# match for the source decides, then the matches for all.  "synq classify" agrees with how
+# the SYN is counted, policed and given cookies, and with the accept queue.  If the
+# destination is rewritten, the final one counts.
 #
-# Would miss its mark if: a service that is less specific won, or the first one that
-# has the destination, match or none; if the packet and the queue did not agree; if
-# where a SYN was sent counted and not where it went, or it were judged twice, or
-# never; or if others' comings and goings moved anybody.
+# Must fail if: a less specific service won, or the first one that has the destination,
+# match or none; if packet and queue did not agree; if the original destination counted
+# instead of the final one, or a SYN were judged twice or never; or if adding and removing
+# other matches moved any client.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft
@@ -229,13 +228,13 @@ refused() {
 		eval "has '$TMP/err' '$reason' && test ! -s '$TMP/diff'"
 }
 
-refused "ports that cross" 'the ports cross those of a match' \
+refused "ports that cross" 'the ports partly overlap a match' \
 	match add source 10.5.0.0/16 port 8500-9500 class gold
 refused "a match there is" 'there is a match for this prefix' \
 	match add source 10.1.4.0/24 to $NET.2 port $OTHER class gold
 refused "no match there" 'there is no match for this prefix' \
 	match del source 10.1.4.0/24 to $NET.2 port $PORT
-refused "a class that is named" 'still named by' class del bulk
+refused "a class that is named" 'still used by' class del bulk
 for ((i = 0; i < 57; i++)); do
 	echo "match add source 10.6.0.0/16 to 203.0.113.$i class gold"
 done | cat "$TMP/save" - >"$TMP/full"
@@ -402,6 +401,6 @@ note "$(($(conf_counter generation) - before)) changes"
 touch "$TMP/end"
 must_come 20 has "$TMP/sent" ^sent
 by_class seen $OTHER
-is "under load, nobody is in another class" \
+is "under load, no client is in another class" \
 	"${now[2]} ${now[3]} ${now[4]} ${now[5]}" "0 0 0 0"
 check "under load, all were judged" test "${now[1]}" -gt 100

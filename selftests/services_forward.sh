@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # SYNs that a router forwards to services of other hosts: policed by the rates of their
-# class, behind its firewall, where they go after DNAT; SYNs for what is not named, and
-# what comes for the router itself, are not.
+# class, behind its firewall, by their destination after DNAT.  SYNs for anything else, and
+# SYNs for the router itself, are not.
 #
 #   $CLI --- veth0 --- $SRV, which forwards --- veth1 --- $BACK
 #                                   198.51.100.1, 2001:db8:7::1   ...2
 #
-# Would miss its mark if: a forwarded SYN were let through over a rate, or refused
-# within it, or others' were; or if the hooks stayed, or came without a service.
+# Must fail if: a forwarded SYN were let through over a rate, or refused within it, or
+# others were; or if the hooks stayed, or were registered without a service.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft

@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Once SYNs were refused for a second, the next are refused earlier, and earlier still
+# Once SYNs have been refused for a second, the next are refused earlier, and earlier still
 # once connections had to wait at the gate: while the server holds, fewer of the same
-# clients are let into the queue than before.  How they are made to wait is in
-# gate_lib.sh.  Those of SYN cookies leave no request that could wait: they are refused
-# and ask again.
+# clients get into the queue than before.  gate_lib.sh explains how they are made to wait.
+# Connections of SYN cookies leave no request that could wait: they are refused and ask
+# again.
 #
-# Would miss its mark if: nothing were learned from those that were refused, or had to
-# wait, or had cookies, or the class were shut out; or what was refused were segments, not
-# connections.
+# Must fail if: nothing were learned from refused, waiting or cookie connections, or the
+# class were shut out; or if segments were counted as refused, not connections.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/gate_lib.sh"
@@ -83,14 +82,14 @@ hold -m list -C $CROWD
 manage
 refused_for_a_second
 wait_at_the_gate
-is "who had to wait is served" "$(counter bulk released)" \
+is "connections that had to wait are served" "$(counter bulk released)" \
 	"$(counter bulk held)"
 before=$(counter bulk held)
 filled
 within "at first so many were let in" "$FIRST" 10 $((BACKLOG - RESERVE))
 within "once SYNs were refused, fewer" "$SECOND" 8 $((FIRST - 1))
 within "once connections had to wait, fewer still" "$LENGTH" 5 $((SECOND - 1))
-is "and nobody had to wait" "$(counter bulk held)" "$before"
+is "and none had to wait" "$(counter bulk held)" "$before"
 stop "$held" "${fillers[@]}"
 rm -f "$TMP/go".*
 hold -m list -C $CROWD

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A class goes while forged SYNs fill its share of the SYN queue, and another one takes
-# its place: that begins without half-open requests and without a flood, and its
-# clients keep full state.
+# A class is removed while forged SYNs fill its share of the SYN queue, and a new class
+# takes its slot: it begins without half-open requests and without a flood, and its clients
+# keep full state.
 #
-# Would miss its mark if: what is known of a class were kept with its number.
+# Must fail if: the state of a class survived in its slot.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 6

@@ -16,7 +16,7 @@
 #
 # TRANSACTIONS=N: as many (300).
 #
-# Would miss its mark if: a transaction were published in two steps, or a reader
+# Must fail if: a transaction were published in two steps, or a reader
 # looked for the configuration twice.
 #
 # Needs two CPUs: a reader meets a commit.
@@ -163,9 +163,9 @@ must_come 20 has "$TMP/load6" ^sent
 check "all SYNs are accounted for, each judged once" wait_for 20 all_judged
 note "G: $g_sent came, $g_a met A, $g_b met B; K: $k_sent, $k_a, $k_b"
 is "no SYN was judged by a mixture" "$wrong" 0
-is "nobody was dropped at another's rate" $((g_a + g_b)) "$g_sent"
+is "no SYN was dropped at another's rate" $((g_a + g_b)) "$g_sent"
 check "nor at the listener" test "$g_answered" -ge "$g_sent"
-check "those who were before it are counted" \
+check "those before it are counted" \
 	test "$dropped" -ge $((k_sent - k_a - k_b))
 check "many met A" test "$g_a" -ge $((N / 2))
 check "many met B" test "$g_b" -ge $((N / 2))

@@ -6,14 +6,14 @@
 # sorted anew; the choice stays when the configuration is replaced; each error.  With
 # the example of the documentation.
 #
-# Would miss its mark if: the choice were not followed, were followed where it is
+# Must fail if: the choice were not followed, were followed where it is
 # not allowed, or were another socket's.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 EXAMPLE=$DIR/synq_order
 need "$EXAMPLE"
 plan 37
-# Where the user nobody may run it.
+# Where the user "nobody" may run it.
 unprivileged=''
 chmod 755 "$TMP"
 mkdir -m 755 "$TMP/bin"
@@ -80,7 +80,7 @@ some() {
 	must_come 10 has "$TMP/c" '^done .*acked=3'
 }
 
-# round: bulk, then gold, both while the example is stopped, and who came first
+# round: bulk, then gold, both while the example is stopped, and which came first
 round() {
 	local before
 	before=$(lines "$TMP/example" ^client)

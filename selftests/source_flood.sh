@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# SYNs from very many forged sources, in a class with a rate for each: memory does
-# not grow with them, none of them gets more than its rate, the clients of the
-# same class are served, by SYN cookies, and preferred ones without.
+# SYNs from very many forged sources, in a class with a source-rate: memory does not grow
+# with them, none of them gets more than its rate, the clients of the same class are
+# served, by SYN cookies, and preferred ones without.
 #
-# source_test.c has a million of them, and an attack on one set of the table: from
-# outside nobody can choose a set.
+# source_test.c has a million of them, and an attack on one set of the table: the set of a
+# source cannot be chosen from outside.
 #
-# Would miss its mark if: a source that is refused, or is seen once, took memory, or
-# so many sources together were without a limit.
+# Must fail if: a source that is refused, or seen once, took memory, or so many sources
+# together were without a limit.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/flood_lib.sh"

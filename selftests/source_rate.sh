@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Rate and burst of each source of a class, by counters, within 2 %: IPv4, IPv6,
-# prefixes.  A SYN takes a token from its source and from its class, or from
-# neither; who hammers hurts nobody else.  What exceeds is dropped, passed, reset or
-# answered by a cookie as its class says, whichever rate it was.  The buckets stay when the configuration
-# is replaced.  When all places of the table are in use, others are judged by the
+# Rate and burst of each source of a class, by counters, within 2 %: IPv4, IPv6, prefixes.
+# A SYN takes a token from its source and from its class, or from neither; a source that
+# hammers harms no other.  Excess is dropped, passed, reset or answered by a cookie as the
+# class says, whichever rate it exceeds.  The buckets stay when the configuration is
+# replaced.  When all places of the table are in use, further sources are judged by the
 # class: they are neither shut out nor without limit.  Without memory for the table the
 # configuration is refused.
 #
-# Would miss its mark if: a source's bucket were unlimited, sources shared one, a
-# refused SYN cost its class a token or the reverse, a SYN over the rate of its class
-# were counted as over that of its source or the reverse, a reload filled the buckets,
-# or a full table meant "no limit" or "no entrance".
+# Must fail if: a source's bucket were unlimited, sources shared one, a refused SYN cost its
+# class a token or the reverse, a SYN over the rate of its class were counted as over that
+# of its source or the reverse, a reload filled the buckets, or a full table meant "no
+# limit" or "no entrance".
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 84
@@ -87,7 +87,7 @@ first=$LAST
 # --- rate and burst ---
 # Bursts of 0.8 s: a machine that stalls for less loses no tokens.
 fresh "source-rate 100/second source-burst 80"
-is "nobody is remembered" "$(sq stats sources)" "no source is remembered"
+is "no source is remembered" "$(sq stats sources)" "no source is remembered"
 send 10.200.1.1 1200 -r 400
 held "rate of a source" "$(counter bulk admitted)" 100 80
 held "it says so itself" "$(source_has 10.200.1.1 conformed)" 100 80
@@ -96,7 +96,7 @@ is "the rest was dropped" "$(counter bulk excess_dropped)" \
 is "and counted for it" "$(source_has 10.200.1.1 exceeded)" \
 	"$(counter bulk source_exceeded)"
 is "nothing for its class" "$(class_dropped)" 0
-is "nobody was without a place" "$(counter bulk source_untracked)" 0
+is "every source had a place" "$(counter bulk source_untracked)" 0
 adds_up rate
 sq why 10.200.1.1 >"$TMP/why"
 check "why says so, too" has "$TMP/why" \
@@ -184,7 +184,7 @@ send 10.200.9.1 100 -p 21000
 within "the source has paid for no refused SYN" \
 	$(($(counter bulk admitted) - before)) 13 20
 
-# --- who hammers ---
+# --- a source that hammers ---
 # hammered OPTIONS MS: how many SYNs of five polite sources get in beside a flood, in
 # so many ms each; a refused one comes again after a second
 hammered() {
@@ -201,9 +201,9 @@ hammered() {
 hammered "rate 100/second burst 60" 900
 within "without source-rate few others get in" "$polite" 0 47
 hammered "rate 100/second burst 60 source-rate 20/second source-burst 10" 20000
-is "who hammers hurts nobody else" "$polite" 50
-is "nobody was refused for the class" "$(class_dropped)" 0
-check "he was" test "$(source_has 10.200.10.1 exceeded)" -gt 2000
+is "a source that hammers harms no other" "$polite" 50
+is "no SYN was refused for the class" "$(class_dropped)" 0
+check "that source was" test "$(source_has 10.200.10.1 exceeded)" -gt 2000
 is "the first on the list" "$(sq stats -j sources top 1 |
 	sed -n 's/.*"source": *"\([0-9.]*\)".*/\1/p')" 10.200.10.1
 is "top 3 are three" "$(sq stats -j sources top 3 | grep -c '"source"')" 3
@@ -233,7 +233,7 @@ before=$(counter bulk admitted)
 send 10.200.11.1 40 -p 24000
 is "without source-rate there is no limit" \
 	$(($(counter bulk admitted) - before)) 40
-is "and nobody is remembered" "$(sq stats sources)" "no source is remembered"
+is "and no source is remembered" "$(sq stats sources)" "no source is remembered"
 
 # --- excess, and enforce off ---
 # becomes EXCESS COUNTER FROM: of what is over the rate of the source
@@ -283,9 +283,9 @@ send 10.200.101.1 100 -S 100
 is "full: others get in" "$(counter bulk admitted)" 260
 is "full: and are counted" "$(counter bulk source_untracked)" 100
 send 10.200.100.1 80 -S 8 -p 25000
-within "full: who has a place is held to it" "$(counter bulk source_exceeded)" 40 80
+within "full: a source with a place is held to its rate" "$(counter bulk source_exceeded)" 40 80
 send 10.200.102.1 20000
-within "full: who has none is not without a limit" "$(class_dropped)" \
+within "full: a source without one is not without a limit" "$(class_dropped)" \
 	$((13400 - 256 * took / 1000)) 15100
 
 fresh "rate 1/second burst 400 source-rate 1/second source-burst 20"
@@ -295,7 +295,7 @@ within "full: they get the upper half of the class's bucket" \
 	"$(counter bulk admitted)" 200 206
 within "full: the rest is refused for the class" \
 	"$(class_dropped)" 54 60
-is "full: nobody takes a place" "$(remembered '10[.]200[.]110')" 8
+is "full: no source takes a place" "$(remembered '10[.]200[.]110')" 8
 fresh "rate 1/second burst 200 source-rate 1/second source-burst 20"
 send 10.200.112.1 160 -S 8
 send 10.200.113.1 50 -S 50
@@ -303,7 +303,7 @@ is "full: of the lower half they get nothing" \
 	"$(counter bulk excess_dropped)" 50
 stop "$first"
 
-# --- who has a place with whom is a secret, another one for each table ---
+# --- which sources share a set is secret, and differs between tables ---
 unload_synq
 insmod "${SYNQ_KO:-$(modinfo -n synq)}" sources=64 || die "cannot load synq"
 server "$TMP/server" -b 65535 -m none $PORT
@@ -340,7 +340,7 @@ if limit_memory 2>/dev/null; then
 	in_group apply "$TMP/wanted" 2>"$TMP/why"
 	is "no memory: refused" $? 1
 	check "no memory: it says so" has "$TMP/why" \
-		'no memory for the buckets of the sources$'
+		'no memory for the source buckets$'
 	rmdir "$group"
 	umount "$TMP/groups"
 else

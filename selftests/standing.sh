@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A server has stopped accepting, and SYNs go on coming.  All but about one in a jiffy
-# are refused before conntrack, by what the one was told at the listener; each is counted,
-# and no client of another class is refused for it.  Where the next SYN may be for
-# another socket each is asked there: a stalled member of a reuseport group costs its
-# siblings no client, and what goes to where a rule sends others is not refused for them.
+# A server has stopped accepting, and SYNs go on arriving.  About one per jiffy is judged at
+# the listener; its refusal stands for the others, which are refused before conntrack.
+# Each is counted, and no client of another class is refused for it.  Where the next SYN
+# may be for another socket, each is judged: a stalled member of a reuseport group costs its
+# siblings no client, and SYNs to a destination that a rule redirects to are not refused
+# for those that it redirects.
 #
-# Would miss its mark if: a refusal stood for other classes, other sockets, or for ever;
-# or if none did.
+# Must fail if: a refusal stood for other classes, other sockets, or for ever; or if none
+# did.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need tc nft
@@ -135,7 +136,7 @@ family() {
 	is "$1, rewritten: each SYN is seen" \
 		$(($(sum bulk seen $PORT $OTHER $GROUP) - before)) \
 		$((SENT + ROUNDS))
-	is "$1, rewritten: who is sent elsewhere is let in there" \
+	is "$1, rewritten: a SYN that is sent elsewhere is let in there" \
 		"$(counter bulk admitted $OTHER)" $ROUNDS
 	burst_ends
 	srv nft delete table inet nat

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The first IPv4 listener that a freshly loaded module meets is a stranger: a socket of
-# IPv6 that IPV6_ADDRFORM has turned, with a destructor like no other's.  What comes after it
-# is managed all the same.  And a listener that cannot be managed costs no more than one try
-# a second, however many SYNs come for it.
+# The first IPv4 listener that a freshly loaded module meets is an odd one: an IPv6 socket
+# that IPV6_ADDRFORM has converted, with a destructor like no other's.  Later sockets are
+# managed all the same.  A listener that cannot be managed costs at most one try a second,
+# however many SYNs arrive for it.
 #
-# Would miss its mark if: what all sockets of a family have in common were learned from
-# one of them, or each SYN began anew what has just failed.
+# Must fail if: the defaults of a family were learned from one of its sockets, or each SYN
+# repeated what has just failed.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/order_lib.sh"

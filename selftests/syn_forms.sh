@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Every segment that the stack would treat as a SYN is judged, exactly once,
-# whatever it looks like: with data, with other flags, behind IPv6 extension
-# headers, in fragments; wherever its class is judged, before the firewall or, where
-# its excess is answered, behind it.  Of each form no more reach the listener than the
-# rate of their class, when ten times as many come, those for a connection in
-# TIME_WAIT included.  What is for one that is half open is left to the stack.
+# Every segment that the stack would treat as a SYN is judged, exactly once, whatever its
+# form: with data, with other flags, behind IPv6 extension headers, in fragments.  Of each
+# form, no more reach the listener than the rate of the class when ten times as many
+# arrive, those that follow a connection in TIME_WAIT included.  SYNs of half-open
+# connections are left to the stack.
 #
-# Would miss its mark if: a form of SYN got round the policer (a flood that nobody
-# counts), or a repeated one were charged twice.
+# Must fail if: a form of SYN bypassed the policer (a flood that is not counted), or a
+# retransmitted one were charged twice.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/flood_lib.sh"
@@ -139,7 +138,7 @@ time_wait() {
 	sq listener add port 8081
 	again 800
 	answered=$(($(counter bulk admitted 8081) + $(counter bulk excess_cookie 8081)))
-	is "$1, more than the rate, cookies: connect who was let in, or has one" \
+	is "$1, more than the rate, cookies: those connect that were let in, or have one" \
 		"$(field "$TMP/again" connected)" $answered
 	check "$1, more than the rate, cookies: some do" test $answered -ge 1
 	is "$1: the others are dropped, and counted" \

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# synack-retries: how often a SYN-ACK is sent to a client that never answers, on the
-# wire; and that the listener has its own number again, in whatever way the option
-# goes, and that what it accepts never has synq's.
+# synack-retries: how often a SYN-ACK is sent to a client that never answers, on the wire;
+# that the listener gets its own value back, in whatever way the option goes; and that
+# accepted connections never have synq's.
 #
-# Would miss its mark if: the option had no effect, or what the socket had of its own
-# were lost, or handed down to the connections that it accepts.
+# Must fail if: the option had no effect, or the socket's own value were lost, or synq's
+# were inherited by accepted connections.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 27

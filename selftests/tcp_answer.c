@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What comes back to the segments of "tcp_peer segment", from a packet socket, so
- * that it need not be for anybody: one line for each TCP segment from the
- * destination to one of their ports, with all fields that do not differ from one to the next:
+ * Prints the replies to the segments of "tcp_peer segment".  A packet socket reads them,
+ * so their destination need not exist.  One line for each TCP segment from the destination
+ * to one of their source ports, with all fields that do not vary between replies:
  *
  *   answer PORT v=4 tos=0x00 ttl=64 df=1 id=0 flags=SA ack=1 window=64240
  *   options=mss:1460,sack,ts,nop,ws:7 tsecr=1000 sum=right
  *
- * and two that do, seq= and tsval=.  PORT is the one that it is to, ack= counts
- * from the sequence number of the first segment.  sum= is "partial" where a device is to
- * fill it in, see "tcp_peer plain".
+ * and two that do, seq= and tsval=.  PORT is its destination port; ack= counts from the
+ * sequence number of the first segment; sum= is "partial" if a device is to fill it in, see
+ * "tcp_peer plain".
  *
- * tcp_peer plain -N NAME DEVICE: let the kernel fill in all checksums of what leaves by
- * a device.  tcp_peer lists -N NAME DEVICE, for both ends of a veth: what comes in
- * together passes the stack in lists of eight packets (GRO), as with most network cards.
+ * tcp_peer plain -N NAME DEVICE: let the kernel fill in all checksums of packets that
+ * leave by a device.  tcp_peer lists -N NAME DEVICE, for both ends of a veth: packets that
+ * arrive together pass the stack in lists of eight (GRO), as with most network cards.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

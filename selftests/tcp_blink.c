@@ -5,8 +5,8 @@
  * "blinked TIMES", how often it has listened.
  *
  * tcp_peer unload -N NAME -E FILE ADDRESS PORT...: listens there until FILE exists, then closes
- * and unloads synq, in one go: with one CPU, the sockets' destructors have not run when the
- * state of their namespace goes.  Prints "listening" and "unloaded".
+ * and unloads synq, without a pause: with one CPU, the sockets' destructors have not run when
+ * the state of their namespace goes.  Prints "listening" and "unloaded".
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -3,7 +3,7 @@
  * tcp_peer fuzz ROLE [OPTION...] [ADDRESS...]: random sequences around sockets that
  * listen, for owners.sh.  ROLE is
  *
- *   owners	-j processes of nobody's, each with some dozen sockets on the ports of -p,
+ *   owners	-j processes of the user nobody, each with some dozen sockets on the ports of -p,
  *		to which they do all that an owner may do; they accept, read and
  *		echo (tcp_fuzz_owner.c)
  *   clients	connect from the sources of -s to the addresses, talk and check what they

@@ -6,12 +6,12 @@
  * once, some half-close, some reset.
  *
  * An IPv6 socket that was connected to an IPv4 address sends its accepted connections' IPv6
- * packets as IPv4 once it listens, with or without synq: over IPv6 it is no fault either
- * never to hear anything.  Whether the owner was woken he knows himself.
+ * packets as IPv4 once it listens, with or without synq.  So over IPv6 it is no fault if no
+ * answer ever arrives.  Whether it was woken, the owner checks itself.
  *
- * That a server refuses, resets, closes or never answers is none of a client's faults: its
- * owner does what he likes.  But who has answered has accepted the connection, and reads
- * it until it is closed.
+ * It is no fault if a server refuses, resets, closes or never answers: its owner does what
+ * it likes.  But a server that has answered has accepted the connection, and reads it until
+ * it is closed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -95,7 +95,7 @@ static int question(const struct caller *c, char *text)
 			(unsigned int)c->port);
 }
 
-/* How long it waits: who has answered before has no excuse. */
+/* How long it waits: a server that has answered before has no excuse. */
 static void expect_answer(struct caller *c, long long patience)
 {
 	c->asked++;
@@ -283,7 +283,7 @@ static bool is_established(const struct caller *c)
 		info.tcpi_state == TCP_CLOSE_WAIT);
 }
 
-/* What there is to say of one that nobody answers. */
+/* Reports a connection without an answer. */
 static void complain(const struct caller *c)
 {
 	struct address name = { .len = sizeof(name.in6) };
@@ -358,7 +358,7 @@ static void turn(void)
 	}
 }
 
-/* Who is connected asks once more, and says who does not answer. */
+/* Each connection asks once more; reports those without an answer. */
 static void last_question(struct caller *c)
 {
 	if (!c->connected || c->half_closed || c->manner == LEAVE) {

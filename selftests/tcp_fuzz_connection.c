@@ -3,8 +3,8 @@
  * What the owners of "tcp_peer fuzz" have accepted.  It is read in one of three ways:
  * epoll, edge-triggered epoll, or a thread in a blocking recv(2); none of them looks at a
  * connection that it was not woken for.  Once it is time to settle, there are blocked threads
- * only.  Data that has waited for too long is a fault: nobody was woken.  A question that was
- * meant for another port is one as well.
+ * only.  Data that has waited for too long is a fault: a wake-up was lost.  A question for
+ * another port is a fault, too.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,7 +38,7 @@ struct connection {
 	int port;		/* of the listener; 0: not known */
 	int domain;		/* of the listener: AF_SMC shows only there */
 	unsigned int reads;
-	unsigned int looked;	/* reads, when somebody looked at what waits */
+	unsigned int looked;	/* reads, when the waiting data was last looked at */
 	long long since;	/* ms, from when on it has */
 	int have;
 	char text[QUESTION_LEN];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every option that a socket which listens takes, for "tcp_peer fuzz owners": those of a
- * table with values that mean something, any number of four levels with small values,
- * and reading them.
+ * Every option that a listening socket takes, for "tcp_peer fuzz owners": a table of options
+ * with meaningful values, any option number of four levels with small values, and reading
+ * them.
  *
  * Accepted connections inherit what their listener had.  What would keep them from being
  * read, whatever synq does, is undone in each: see options_undo().
@@ -452,7 +452,7 @@ static int lacks(size_t i)
 	return error;
 }
 
-/* Before any process is forked, and with privileges: modules are loaded for who has. */
+/* Before any process is forked, and with privileges, which loading modules needs. */
 void options_begin(void)
 {
 	size_t i;

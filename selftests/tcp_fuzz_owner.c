@@ -2,10 +2,10 @@
 /*
  * tcp_peer fuzz owners: processes without privileges that do to their sockets what an
  * owner may do (tcp_fuzz_step.c), and read and echo what they accept
- * (tcp_fuzz_connection.c).  They fork children, who have the same sockets for a moment.
+ * (tcp_fuzz_connection.c).  They fork children, which have the same sockets for a moment.
  *
- * The first process, which starts them, holds the sockets that IPV6_ADDRFORM was done to
- * until nothing accepted is left, and shuts them down now and then, since nobody may
+ * The first process, which starts them, holds the sockets that IPV6_ADDRFORM has converted
+ * until nothing accepted is left, and shuts them down now and then, since no process may
  * accept from them any more.
  */
 #define _GNU_SOURCE

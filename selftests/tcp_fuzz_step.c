@@ -6,9 +6,9 @@
  *
  * A connection that comes out of a listener of another port is a fault.
  *
- * A socket that IPV6_ADDRFORM has turned into an IPv4 one keeps its IPv6 part, and the kernel,
- * with or without synq, has those that it accepts point to that part and free what is there:
- * memory of another when the listener is gone.  So the first process holds all of them, see
+ * A socket that IPV6_ADDRFORM has converted to IPv4 keeps its IPv6 part.  With or without synq,
+ * the sockets that it accepts point to that part and free what is there: a use after free
+ * when the listener is gone.  So the first process holds all of these listeners, see
  * tcp_fuzz_owner.c, and there are no more than MOST_CONVERTED.
  */
 #define _GNU_SOURCE
@@ -531,7 +531,7 @@ static const unsigned char plans[][12] = {
 	{ SHUTDOWN, UNSPEC, BIND, LISTEN, ACCEPT },
 	{ MOVE, MOVE, ACCEPT },
 	{ LISTEN, ACCEPT, LISTEN },
-	/* As somebody else in between. */
+	/* As another thread might, in between. */
 	{ SHUTDOWN, MAPPED, UNSPEC, LISTEN, ACCEPT, ACCEPT, CLOSE },
 	{ DUAL, BIND, LISTEN, ACCEPT, SHUTDOWN, MAPPED, UNSPEC, LISTEN, ACCEPT },
 	{ SHUTDOWN, SELF, UNSPEC, LISTEN, ACCEPT },
@@ -617,7 +617,7 @@ void step_one(uint64_t who, uint64_t n)
 		count(step, result);
 }
 
-/* From all that have somebody queued; @places: EXTRA at most */
+/* From all with connections queued; @places: EXTRA at most */
 void steps_accept(struct place *p, int places, uint64_t who, uint64_t n)
 {
 	struct rng rng = rng_of(who, ~n);

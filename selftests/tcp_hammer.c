@@ -60,7 +60,7 @@ static void finish(struct slot *slot)
 	open_slots--;
 }
 
-/* Where nobody listens an attempt costs next to nothing: not too many. */
+/* Without a listener an attempt costs next to nothing: limit their number. */
 static void fail(struct slot *slot)
 {
 	failed++;

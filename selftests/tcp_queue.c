@@ -2,8 +2,8 @@
 /*
  * tcp_peer queue -N NAME N FILE TEXT [MORE]: holds up the packets that nft has queued
  * (queue 0) until N have come, writes TEXT to FILE (of /proc/sys), and lets them all go
- * as soon as MORE have come (0).  So something has changed for sure between what
- * the stack does before and what it does after.  Prints "ready", "written", and
+ * as soon as MORE have come (0).  So the setting has certainly changed between what the
+ * stack does before and what it does after.  Prints "ready", "written", and
  *
  *   let go NUMBER MS
  *

@@ -10,7 +10,7 @@
  *
  * -X LIST puts extension headers before TCP (IPv6): d destination options, h
  * hop-by-hop options, r routing, f the fragment header of a packet that is whole,
- * l options that are longer than the packet, u one that nobody knows, n "no next
+ * l options that are longer than the packet, u an unknown one, n "no next
  * header".  -F N splits what is behind the IP header into fragments of 8 * N bytes;
  * each begins -Y N times 8 bytes before the end of the last, and -M leaves out the
  * last.
@@ -22,7 +22,7 @@
  * -B MTU sends no segments but ICMPv6 messages that packets
  * to these sources are bigger than MTU.
  *
- * Prints "sent N MS" at the end.  Answers go to whoever owns the source.
+ * Prints "sent N MS" at the end.  Answers go to the owner of the source.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -7,7 +7,7 @@
  *   accept N		the first N are accepted
  *   order ORDER OPTION...	all that is queued is placed anew in the order that it has
  *
- * and prints the ids as they are accepted, the rest at the end.  ORDER is strict, fifo
+ * and prints the ids in the order of acceptance, the rest at the end.  ORDER is strict, fifo
  * or weighted; w1=3 is the weight of class 1, s3=10 the minimum share of class 3 in per
  * cent, o2=1 has class 2 only observed.
  */
@@ -118,7 +118,7 @@ static void arrive(int c, const char *id)
 	classes[c].queued++;
 }
 
-/* Those that came since the last look were placed; now, who left? */
+/* Arrivals since the last look were placed; now, which have left? */
 static void leave(void)
 {
 	int c;

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Two listeners, one of them with three sockets: a reuseport group of two and one for
-# IPv6.  The counters of a listener are the sum over its sockets, those of a class
-# the sum over its listeners; what was placed has been accepted, is queued, or was
-# closed with its socket, also with one that was shut down and listens again.
+# Two listeners, one of them with three sockets: a reuseport group of two and one for IPv6.
+# The counters of a listener are the sum over its sockets, those of a class the sum over
+# its listeners.  Placed connections have been accepted, are queued, or were closed with
+# their socket, also if that was shut down and listens again.
 #
-# Would miss its mark if: a socket were not counted, or counted at another listener,
-# or what a closed socket had were lost or taken for another's, or for accepted.
+# Must fail if: a socket were not counted, or counted at another listener, or what a closed
+# socket had were lost, or counted for another or as accepted.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/kind_lib.sh"
@@ -173,7 +173,7 @@ became() {
 	rows placed accepted queued closed | sed -n 's/.* gold //p'
 }
 
-# Nobody looks in between: the next of the clients find it listening again.
+# Nothing looks in between: the next clients find it listening again.
 some_come d
 is "four are queued" "$(became)" "4 0 4 0"
 touch "$TMP/shut.listen"

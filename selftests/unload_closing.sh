@@ -5,7 +5,7 @@
 # socket is that of its record, which goes with the state of its namespace.  Again with
 # $SOCKETS of them.
 #
-# Would miss its mark if: a record wrote to, or asked, the state of a namespace that
+# Must fail if: a record wrote to, or asked, the state of a namespace that
 # does not exist any more.  KASAN sees it, where there is one CPU.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"

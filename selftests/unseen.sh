@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A listener is managed from its first SYN on, and who came before has begun
-# handshakes that nobody has counted.  They are expected all the same, for a second:
-# whoever comes before they have completed is refused at the SYN and does not have to
-# wait at the gate.  Nor is an empty queue room for a crowd whose handshakes, all of them
-# judged, have only begun.
+# A listener is managed from its first SYN on, and earlier clients have begun handshakes
+# that were not counted.  They are expected all the same, for a second: a SYN that arrives
+# before they have completed is refused, instead of making its connection wait at the gate.
+# Nor is an empty queue room for a crowd whose handshakes, all of them judged, have only
+# begun.
 #
-# Would miss its mark if: only handshakes were expected whose SYN was judged; or none
-# as long as nobody is queued.
+# Must fail if: only handshakes were expected whose SYN was judged; or none while the queue
+# is empty.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft
@@ -79,12 +79,12 @@ for try in {1..20}; do
 	stop "$held" "$first" "$more"
 	[ "$try" -lt 20 ] || die "this machine is too slow"
 done
-# Who was refused does not come again.
+# A refused client does not try again.
 hold "" "ip saddr 10.4.0.0/16 tcp dport $PORT tcp flags & (syn|ack) == syn drop"
 check "some were refused" [ "$(counter bulk queue_refused)" -ge 20 ]
 wait_for 20 half_open_are 0
 within "as many as there is room for" "$(counter bulk promoted)" $((FIRST + 1)) 48
-is "nobody waits at the gate" "$(counter bulk held)" 0
+is "no connection waits at the gate" "$(counter bulk held)" 0
 stop "$held" "$first" "$more"
 PORT=$((PORT + 1))
 server "$TMP/idle" -b $BACKLOG $PORT
@@ -95,5 +95,5 @@ must_come 20 judged_from $((CROWD + 1))
 within "an empty queue is no room for a crowd" "$(counter bulk queue_refused)" \
 	$((CROWD - 48)) $((CROWD - 20))
 stop "$LAST"
-is "no connection waits for nobody" \
+is "no connection waits for others" \
 	"$(wait_for 10 sockets_are 0; sockets)" 0

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What no listener names is not touched, whatever the matches say: another port
-# of the same host (ssh), SYNs that are forwarded, segments that are no SYNs, and
-# a configured port on which nothing listens behaves as ever.
+# What no listener names is not touched, whatever the matches say: another port of the
+# same host (ssh), forwarded SYNs, other segments, and a configured port on which nothing
+# listens behave as ever.
 #
-# Would miss its mark if: the policer or the gate looked at more than the
-# configured ports of this host, or refused where nobody listens.
+# Must fail if: the policer or the gate looked at more than the configured ports of this
+# host, or refused where nothing listens.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 SSH=22
 plan 14
 
-# Everybody is in a class that admits almost nothing.
+# All clients are in a class that admits almost nothing.
 conf() {
 	apply <<-EOT
 		class add gold priority 0

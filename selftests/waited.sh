@@ -4,7 +4,7 @@
 # How many are in the accept queue, how many have left it, and how long they were
 # in there: a server that holds for a while, and one that does not.
 #
-# Would miss its mark if: the account were of those that came, or the clock began
+# Must fail if: the account were of those that came, or the clock began
 # when they left.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"

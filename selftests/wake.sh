@@ -5,7 +5,7 @@
 # edge-triggered epoll on it are woken at once by what comes later, also after
 # the module is gone.  Plain IPv4, IPv6, IPv4 at an IPv6 socket, Fast Open, MPTCP.
 #
-# Would miss its mark if: a child kept anything of the module's that it inherits from its
+# Must fail if: a child kept anything of the module's that it inherits from its
 # listener (the reader sleeps for ever; after unloading, a jump into nowhere).
 #
 # Needs two CPUs: connections come while the module goes.

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Refused SYNs are remembered: one that comes again is counted as a retry, and
-# "synq why ADDRESS" says what a client was refused for: its rate, the queue, the
-# wait; newest first, IPv4 and IPv6; would be, where enforce is off.  A flood makes
-# of it a sample, and does not hide who goes on trying.
+# Refused SYNs are remembered: a retransmitted one is counted as a retry, and "synq why
+# ADDRESS" says why a client was refused: its rate, the queue, the wait; newest first, IPv4
+# and IPv6; "would be" with enforce off.  A flood makes it a sample, and does not hide a
+# client that goes on trying.
 #
-# Would miss its mark if: all or none were retries, another connection's SYN were
-# one, another source's refusals were shown, or a flood filled the memory at once.
+# Must fail if: all or none were retries, another connection's SYN were one, another
+# source's refusals were shown, or a flood filled the memory at once.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 46
@@ -123,7 +123,7 @@ segments -n 100 -p 21000
 is "other ports are other connections" "$(counter bulk retries)" "$before"
 sq class set bulk rate none
 segments -n 100 -p 21000
-is "who is admitted at last came again, too" \
+is "a SYN that is admitted at last was a retry, too" \
 	$(($(counter bulk seen) - $(counter bulk retries))) 200
 segments -n 100 -p 21000
 is "and is not judged any more" "$(counter bulk seen)" \
@@ -140,7 +140,7 @@ segments -n 6000 -r 2000
 within "a flood leaves a sample" "$(refusals 10.200.0.1)" \
 	$((45 * took / 1000)) $((60 + 51 * took / 1000))
 check "which does not hide what was before it" refusals_from 10.3.0.9 . 4
-check "nor who goes on trying" \
+check "nor a client that goes on trying" \
 	wait_for 10 refusals_from 10.3.0.1 '"retry": ?true' 1
 segments -n 10000
 segments -n 10000
@@ -163,7 +163,7 @@ set_sysctl "$SRV" net.ipv4.tcp_syncookies 2
 segments -s 10.200.0.3 -n 50
 segments -s 10.200.0.3 -n 50
 set_sysctl "$SRV" net.ipv4.tcp_syncookies 1
-is "who was let through and comes again" "$(counter bulk seen)" 150
+is "a SYN that was let through and comes again" "$(counter bulk seen)" 150
 is "is no retry" "$(counter bulk retries)" 0
 stop "$first"
 

@@ -1,18 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The netlink ABI by somebody else's client: the kernel's own YNL, driven by the
-# spec, dumps classes and listeners, adds, dumps and deletes services of other hosts;
-# and what needs two sockets at once: a transaction without commit changes nothing, one
-# that began from an older generation is refused (ESTALE), a socket has one transaction
-# (EBUSY), an edit without one is refused (ENOENT), a spoiled one cannot be committed
-# (ECANCELED).
+# The netlink ABI by an independent client: the kernel's own YNL, driven by the spec, dumps
+# classes and listeners, adds, dumps and deletes services of other hosts.  And what needs
+# two sockets at once: a transaction without commit changes nothing, one that began from an
+# older generation is refused (ESTALE), a socket has one transaction (EBUSY), an edit
+# without one is refused (ENOENT), a failed one cannot be committed (ECANCELED).
 #
-# Would miss its mark if: an edit were seen before its commit, a draft outlived
-# its socket, or a second writer overwrote the first's work.
+# Must fail if: an edit were visible before its commit, a draft outlived its socket, or a
+# second writer overwrote the first's work.
 #
-# SYNQ_YNL: tools/net/ynl of a kernel source; SYNQ_SPEC: synq.yaml, if it is not
-# where it is in the repository.
+# SYNQ_YNL: tools/net/ynl of a kernel source; SYNQ_SPEC: synq.yaml, if it is not at its
+# place in the repository.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need python3
@@ -298,7 +297,7 @@ check("one transaction for a socket", error_of(one.do, "conf-begin", {}) == errn
 check("an edit without a transaction", error_of(
     two.do, "class-add", {"name": "none", "priority": 8}) == errno.ENOENT)
 
-# Somebody else commits first.
+# Another socket commits first.
 two.do("conf-begin", {})
 two.do("class-add", {"name": "second", "priority": 10})
 two.do("conf-commit", {"changes": 1})

@@ -4,8 +4,8 @@
 # Classes: tables of ten to a million prefixes, in synq, nft and ipset.
 #
 # Set-up.  Prefixes of IPv4 and IPv6, a quarter of them inside others.  nft has interval
-# maps without those, which they cannot hold, ipset sets of hash:net with a mark for
-# each.  Four parts (CELLS=A,B: these only):
+# maps without the nested ones, which they cannot hold; ipset has sets of hash:net with a
+# mark for each.  Four parts (CELLS=A,B: these only):
 #
 # times         half a million loaded, replaced, one more, many changed, and what they
 #               take of memory, in User Mode Linux without the sanitizers, which
@@ -20,7 +20,7 @@
 #
 # Source.  An addition to a map of half a million took nft 41 s.
 #
-# Expected shape.  One prefix more in 10 ms, less what a command takes that does nothing,
+# Expected result.  One more prefix in 10 ms, less the time of a command that does nothing;
 # all replaced in 2 s, 200 bytes a prefix, 200 MB for the command, 100,000 changes in a
 # second in one batch.  A SYN at a million prefixes takes at most 1.5 times the
 # instructions of one at 10, and to classify it fewer than nft's map, at every number.

@@ -4,25 +4,24 @@
 # Cost: what it costs to refuse a SYN, in instructions.
 #
 # Set-up.  The same trace of SYNs, through a packet socket and a veth, refused in many
-# ways.  X of a way is what a SYN of the trace takes, less what it takes when it is
-# dropped at netdev ingress: sending and receiving it is not counted, answering it is,
-# up to the client's netdev ingress.  The guest is an emulated CPU whose clock counts
-# instructions: exact, with what its kernel does meanwhile, which is not the same
-# in every run (README.md).
+# ways.  X is the cost of a SYN of the trace, less its cost if it is dropped at netdev
+# ingress: sending and receiving it is not counted; answering it is, up to the client's
+# netdev ingress.  The guest is an emulated CPU whose clock counts instructions exactly,
+# including background work of its kernel, which differs between runs (README.md).
 #
 # Once for IPv4 and once for IPv6, in a guest each.
 #
-# null-hook is a netfilter hook where synq's is, that drops without a look.  synq's
+# null-hook is a netfilter hook at the place of synq's, which drops everything.  synq's
 # class has 100,000 prefixes, of which a SYN matches one; nft and hashlimit have
 # none to ask.  65,536 sources, /24s or /40s, have each used up their rate within the
 # last second.  Then again with single addresses or /48s, of which a thousand to a
 # million have sent something.
 #
-# Source.  The peers are what an operator has today for a rate of each source.  The
+# Source.  The rivals are what an operator has today for per-source rates.  The
 # waypoints of AVES (Ng, Stoica, Zhang, USENIX 2001) cost the more the larger a
 # packet is: synq's refusal must not.
 #
-# Expected shape.  synq's X is at most that of nft's meter and of hashlimit; above
+# Expected result.  synq's X is at most that of nft's meter and of hashlimit; above
 # the empty hook it costs at most half of what the meter does; flat within 10 % from a
 # thousand to a million sources, and within 5 % from 0 to 1400 bytes of data.  No memory
 # is taken when they come.

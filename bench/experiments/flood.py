@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# A SYN flood: what preferred clients notice of it, what it costs the ordinary ones,
-# and what becomes of the addresses that it forges.
+# A SYN flood: what preferred clients notice of it, what it costs the ordinary ones, and
+# what is sent to the forged addresses.
 #
 # Set-up.  A server with time to spare (C measured first; preferred clients offer half
 # of it, open loop, no RTT).  A flood of SYNs with the options of a Linux client comes
@@ -11,19 +11,19 @@
 # Times of connect() count from the call.
 # tcp_max_syn_backlog is the backlog.
 #
-# Systems.  NAME:N has net.ipv4.tcp_syncookies=N; with 2 the kernel answers everybody by a
-# cookie, whether there is synq or not.  "idle": no flood; "ingress-drop":
-# it is dropped by its device, which is how fast this machine is while one comes.
+# Systems.  NAME:N has net.ipv4.tcp_syncookies=N; with 2 the kernel answers every SYN by a
+# cookie, with or without synq.  "idle": no flood; "ingress-drop":
+# its device drops it, which shows how fast this machine is during a flood.
 # The rivals let 10 SYNs/s of a /24 or /56 through; nft-synproxy answers all SYNs
-# itself.  synq answers what exceeds 5/s of the ordinary by cookies, and the preferred
-# have no rate; see flood.synq.
+# itself.  synq answers ordinary SYNs over 5/s by cookies, and the preferred have no
+# rate; see flood.synq.
 #
 # L1 to L4.  Lemon, BSDCon 2002: 15,000 SYNs/s from 10/8, 2000 connects, backlog 128 to
 # 1024; distributions of connect() and of the first byte.  His kernels, his cache and
 # his cookies are here stock without cookies (L1), synq with its rate and without
 # cookies (L2), and both together (L3); L4 is the other column.  Expected: stock
-# without cookies connects hardly anybody; stock with them everybody, without full
-# state; synq everybody, as if there was no flood, at any backlog.
+# without cookies connects hardly any client; stock with cookies connects all, without
+# full state; synq connects all, as if there was no flood, at any backlog.
 #
 # T1 to T7.  Tarreau, linux-kernel, 5 February 2008.  T1 and T2: 250 hits/s and 8000
 # SYNs/s, without and with cookies, synack_retries 1, long backlog; T3 and T4: 500 and
@@ -45,24 +45,24 @@
 # amplify-*.  The flood in the ordinary class, and enough time for SYN-ACKs to come
 # again (synack_retries 1).  Expected: stock sends two for each SYN that has found
 # room; synq one for each, and one more for what conforms to its rate.  In
-# amplify-no-rate-* the class has none: one more for what has had full state, a quarter of
-# the backlog and what comes before it is known that nobody answers.
+# amplify-no-rate-* the class has none: one more for each SYN with full state, a quarter
+# of the backlog and SYNs that arrive before the flood is detected.
 """The SYN flood experiment."""
 
 from dataclasses import replace
 
 from experiment import Cell, at_least, at_most
 
-TITLE = "A SYN flood: who connects, how fast, and what is sent to strangers"
+TITLE = "A SYN flood: which clients connect, how fast, and what forged sources get"
 
 RIVALS = ("nft-meter", "hashlimit", "nft-synproxy")
 SYNQ = ("synq:0", "synq:1")
 CONTROLS = ("idle", "ingress-drop", "stock:0", "stock:1")
 # What flood.synq says.
 CLASS_RATE, CLASS_BURST, SYNACK_RETRIES = 5, 8, 1
-# What a class may have of the SYN queue that nobody expects to be answered, for how long
-# each is expected before the listener knows how long handshakes take, and what one of two
-# classes may have at all while the other has nothing in it.
+# How much of the SYN queue a class may fill with requests that are no longer expected to
+# be answered; for how long each is expected before the listener knows how long handshakes
+# take; and how much one of two classes may have while the other has nothing in it.
 IDLE_PART, EXPECTED_S, PART = 1 / 4, .2, 3 / 4
 
 BASE = Cell("backlog-1024", systems=(*CONTROLS, "stock:2", *RIVALS, *SYNQ),

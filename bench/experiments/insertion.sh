@@ -4,15 +4,15 @@
 # Insertion: what it costs to put a preferred connection before the ordinary ones
 # that are queued, by the length of the queue.
 #
-# Set-up.  A server that holds; ordinary clients fill all that they may of its
-# accept queue; preferred ones come.  The guest is an emulated CPU whose clock counts
+# Set-up.  A server that does not accept; ordinary clients fill their part of its accept
+# queue; preferred ones arrive.  The guest is an emulated CPU whose clock counts
 # instructions, and ftrace times the one function: exact, the same in every run,
 # and the tracer's own instructions are in it.
 #
 # Source.  Voigt et al., USENIX 2001, keep a pointer to the last request of each
 # class for this.
 #
-# Expected shape.  Flat: at a backlog of 65535 at most 1.1 times the instructions
+# Expected result.  Flat: at a backlog of 65535 at most 1.1 times the instructions
 # that it takes at 128.
 #
 # Writes out/bench/insertion.jsonl.  FAST=1: 8192 instead of 65535.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# An overloaded server: who is served, how fast, and how much is got done in all.
+# An overloaded server: which clients are served, how fast, and how much gets done.
 #
 # Set-up.  A server of capacity C, measured first; ordinary clients offer 4 C,
 # preferred ones 0.25 C; each leaves after 5 s.  A base cell with all systems, then
@@ -12,10 +12,10 @@
 # which the right value has to be guessed, and a second listener, for which the
 # application has to be changed.
 #
-# nft-hash refuses connections for good, by a hash, and not SYNs; it lets in the part
-# that the server can serve, which nobody knows outside a benchmark.
+# nft-hash refuses connections for good, by a hash, and not SYNs; it lets in the fraction
+# that the server can serve, which is unknown outside a benchmark.
 #
-# Expected shape.  Stock serves the preferred no better than anybody.  A limit of
+# Expected result.  Stock serves preferred clients no better than others.  A limit of
 # 1.5 C does not help, one of 0.8 C does, one of 0.2 C leaves the server idle.  The
 # second listener serves all preferred at once and wastes nothing; synq does the
 # same with the unchanged application, whatever the factor.  Where the server talks
@@ -32,24 +32,25 @@
 # - The real servers have a lower C; preferred clients offer 0.3 C or more there, for
 #   1000 of them in half a minute or so.  Where they offer 0.05 C they come in two runs.
 # - The rivals that need to know C are not repeated.
-# - With preferred clients at 1.5 C the server is slower, so that no more come in a second.
-# - A minimum share, 10 %, has a file of its own, and so has the one where nobody is
-#   in the preferred class.
-# - A minimum share counts once the queue before it has grown to its length: who is
-#   due waits for those who are there, so while that grows the share is less.
+# - With preferred clients at 1.5 C the server is slower, so that no more arrive per second.
+# - A minimum share, 10 %, has a file of its own, and so has the cell without clients in
+#   the preferred class.
+# - A minimum share counts once the queue before it has grown to its length: a connection
+#   that is due waits for those that are queued already, so while the queue grows the
+#   share is smaller.
 # - "light" is 100,000 connections to a faster server with time to spare; all of one
-#   class, since a preferred one is moved if it meets another.  That some come late and
-#   together makes it harder.
-# - In "overload-ends" ordinary clients come for 10 s only, and none leaves for 20 s, so
-#   that those who were refused come again when the overload is over (tries.py).
-# - Of preferred clients at 0.01 C only as many come as do in a minute.
+#   class, since a preferred one is moved if it meets another.  Some are late and arrive
+#   together, which makes it harder.
+# - In "overload-ends" ordinary clients arrive for 10 s only, and none leaves for 20 s, so
+#   that refused ones come again when the overload is over (tries.py).
+# - At 0.01 C there are only as many preferred clients as arrive in a minute.
 """The overload experiment."""
 
 from dataclasses import replace
 
 from experiment import Cell, at_least, at_most
 
-TITLE = "An overloaded server: who gets served, and how much gets done"
+TITLE = "An overloaded server: which clients are served, and how much gets done"
 
 MIN_SHARE = "min-share.synq"
 
@@ -162,7 +163,7 @@ def claims(view):
         yield at_most("of those refused", refused, 0)
     adapted = synq.adapt_s()
     if adapted:
-        # Nobody is further from a change than a step.
+        # No client is further from a change than a step.
         yield at_least("preferred served, around changes", synq.served("preferred"),
                        1.0, "%")
         bound = max(2.0, 20 * cell.service_ms / 1e3)

@@ -2,17 +2,17 @@
 #
 # Event-driven servers at CPU saturation: what is left to order in the queue?
 #
-# Set-up.  nginx and Apache's event module, each with a CPU of its own and a page
-# that is compressed for every answer, with and without a limit of connections of
-# their own.  Ordinary clients offer 4 C, preferred ones 0.1 C.
+# Set-up.  nginx and Apache's event module, each with a CPU of its own and a page that is
+# compressed for every answer, with and without a connection limit of their own.
+# Ordinary clients offer 4 C, preferred ones 0.1 C.
 #
-# Source.  "What it cannot do" of README: a server that accepts faster than it serves
+# Source.  "When it does not help" in README: a server that accepts faster than it serves
 # has an empty accept queue.
 #
-# Expected shape.  Who hands each connection to a thread, or is done with a round of
-# its loop at once, queues inside itself, where nobody is preferred, with synq or not.
-# Who computes in its loop takes one connection in a round, so the accept queue fills
-# even without a limit.  Nothing is claimed: these are the servers' properties.
+# Expected result.  A server that hands each connection to a thread, or finishes a round
+# of its loop at once, queues inside itself, where no client is preferred, with synq or
+# not.  A server that computes in its loop takes one connection per round, so the accept
+# queue fills even without a limit.  Nothing is claimed: these are the servers' properties.
 """Event-driven servers at CPU saturation, a report."""
 
 from experiment import Cell

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# A short queue and far clients: more handshakes are under way than there are slots.
+# A short queue and distant clients: more handshakes are under way than there are slots.
 #
 # Set-up.  A backlog of 16 and an RTT of 200 ms at a server of 400/s: 80 handshakes are
-# under way for 16 slots, so that nobody can be let in by what is queued now.  Ordinary
-# clients offer 4 C, preferred ones 0.05 or 0.75 C, as in "overload", of which this is
-# the corner that none of its cells reaches by one factor.
+# under way for 16 slots, so the present queue says nothing about who may come in.
+# Ordinary clients offer 4 C, preferred ones 0.05 or 0.75 C, as in "overload", of which
+# this is the corner that none of its cells reaches by one factor.
 #
-# Expected shape.  Who is let in has to be foreseen to a few slots, a round trip before:
-# as well as the server is even.  16 slots are 40 ms, and an emulated machine whose clock
-# is its host's stands still for as long now and then: there the ordinary clients who
-# are held are 1 % or so (stock drops what finds no slot).  So where a machine is
-# emulated its clock counts instructions here, as in "flood".
+# Expected result.  Admission has to predict the queue to a few slots, a round trip ahead,
+# as far as the server works evenly.  16 slots are 40 ms, and an emulated machine on its
+# host's clock now and then stalls for as long: some 1 % of the ordinary clients are held
+# there (stock drops what finds no slot).  So an emulated machine's clock counts
+# instructions here, as in "flood".
 """The experiment on short queues and far clients."""
 
 from experiment import Cell, at_least, at_most
 
-TITLE = "A short queue and far clients: what can be foreseen"
+TITLE = "A short queue and distant clients: what can be predicted"
 
 
 def cell(name, preferred, **factors):
@@ -32,9 +32,9 @@ def claims(view):
     """What is claimed in a cell; view shows it one repeat at a time."""
     stock, synq = view["stock"], view["synq"]
     yield at_least("preferred served", synq.served("preferred"), .999, "%")
-    # A queue that lasts for less than a handshake cannot be kept filled by those
-    # who are let in: how many others will leave slots is not known so early, and
-    # one that is held has waited for a handshake already.
+    # A queue that lasts for less than a handshake cannot be kept full by admission:
+    # how many slots will become free is not known so early, and a held connection
+    # has waited for a handshake already.
     yield at_least("whole goodput, against 95 % of stock's", synq.goodput(),
                    .95 * stock.goodput(), "/s")
     yield at_most("held, of ordinary connections", synq.held("normal"),

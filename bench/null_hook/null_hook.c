@@ -2,7 +2,7 @@
 /*
  * The empty hook that experiments/cost.sh measures: what a netfilter hook costs that
  * drops every packet without a look, where synq looks at it.  In the network
- * namespace of who loads it.
+ * namespace of the process that loads it.
  */
 #include <linux/module.h>
 #include <linux/netfilter.h>

@@ -54,7 +54,7 @@ fetch_uml() (
 		sort -rn | sed -n '5,$s/^[^ ]* //p' | xargs -r rm -rf
 )
 
-# The source tree is shared with everybody who only reads it, so it is patched
+# The source tree is shared with all readers, so it is patched
 # once, and anew when a patch changes.  No two patches are about the same file.
 uml_patch_source() {
 	local src=$SYNQ_CACHE/src/linux-source-$UML_SOURCE
@@ -69,7 +69,7 @@ uml_patch_source() {
 }
 
 # check_config WANTED CONFIG: an option that kconfig did not take is an error, or
-# a sanitizer could disappear without anybody's noticing.
+# a sanitizer could disappear unnoticed.
 check_config() {
 	local lost
 	lost=$(grep '^CONFIG_' "$1" | grep -vxFf "$2" || true)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What iptables and ip6tables, legacy or nft, have to know of synq: the match
- * "-m synq [!] --class NAME" and the target "-j SYNQ --class NAME", how they are
- * read, listed and saved. The kernel's side is module/xt_synq.c.
+ * The iptables and ip6tables extension, legacy or nft: parses, lists and saves the
+ * match "-m synq [!] --class NAME" and the target "-j SYNQ --class NAME". The kernel
+ * part is module/xt_synq.c.
  *
- * Has that module loaded, by whoever may load modules: x_tables would do it for the
- * root of any user namespace, so the module has no alias. If it does not come, iptables
+ * It loads that module with the rights of the caller. The module has no alias, since
+ * x_tables would load it for the root of any user namespace. If loading fails, iptables
  * says that the match or target is not supported.
  *
- * iptables looks for a file with the name of the match or target. This one has two
- * names, and brings both whichever was wanted.
+ * iptables looks for a file named after the match or target. This file is installed
+ * under both names, and registers both in either case.
  */
 #include <linux/netfilter/xt_synq.h>
 #include <stdbool.h>
@@ -45,13 +45,13 @@ static const struct xt_option_entry target_options[] = {
 static void match_help(void)
 {
 	printf("synq match options:\n"
-	       "[!] --class NAME  packets with the mark of this class of synq\n");
+	       "[!] --class NAME  match packets with the mark of this synq class\n");
 }
 
 static void target_help(void)
 {
 	printf("SYNQ target options (table raw, PREROUTING):\n"
-	       "    --class NAME  the connection is of this class of synq\n");
+	       "    --class NAME  put the connection into this synq class\n");
 }
 
 static bool is_letter(char c)
@@ -59,7 +59,7 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* As the command synq has it. */
+/* The same rule as in the command synq. */
 static bool is_name(const char *text)
 {
 	if (!is_letter(*text))
@@ -89,7 +89,7 @@ static void parse(struct xt_option_call *cb)
 		info->flags |= XT_SYNQ_INVERT;
 }
 
-/* The kernel has looked: the name ends. */
+/* The kernel has checked that the name is terminated. */
 static void match_print(const void *ip, const struct xt_entry_match *match,
 			int numeric)
 {
@@ -149,7 +149,7 @@ static struct xtables_target synq_target = {
 	.x6_options	= target_options,
 };
 
-/* Before iptables asks the kernel whether it knows them. */
+/* Must happen before iptables asks the kernel for the match or target. */
 static void __attribute__((constructor)) begin(void)
 {
 	if (access("/sys/module/xt_synq", F_OK))

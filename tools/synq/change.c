@@ -3,10 +3,10 @@
  * One change, given on the command line: class, match, listener, mark, set.  It is
  * one edit, or one for each prefix in a file, and in any case one transaction.
  *
- * The configuration of the kernel is fetched first, all but the matches, so
- * that the change is judged by the same rules and refused in the same words as a
- * line of a file.  Scripts may run many of these at once: whoever loses the
- * race begins again.
+ * It first fetches the configuration from the kernel, all but the matches.  So
+ * the same rules apply to the change as to a line of a file, with the same
+ * messages.  Scripts may run many of these at once: the loser of a race starts
+ * over.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,9 +25,9 @@ struct place {
 /**
  * struct change - what is to be done
  * @edit: all that the edits have in common
- * @place: a prefix for each edit, unless there is but one
+ * @place: a prefix for each edit, if there are several
  * @edits: how many there are
- * @room: for how many there is room in @place
+ * @room: capacity of @place
  */
 struct change {
 	struct edit edit;
@@ -43,7 +43,7 @@ static int take_prefix(const struct edit *edit, void *arg)
 
 	if (change->edits == SYNQ_MATCHES_MAX)
 		return refuse(&edit->origin, NULL,
-			      "one match too many, %u is the limit",
+			      "too many matches, the limit is %u",
 			      SYNQ_MATCHES_MAX);
 	if (change->edits == change->room) {
 		change->room = change->room ? 2 * change->room : 1024;

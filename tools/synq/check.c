@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rules that a configuration as a whole must obey.
+ * The rules for a configuration as a whole.
  *
- * Of two classes that cannot both stand, the one written later is refused:
- * its line is named, and the earlier one in the reason.
+ * Of two conflicting classes the later one is refused.  The message names its
+ * line, and gives the earlier line as the reason.
  */
 #include <stdio.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static int check_class(const struct conf *conf, const struct class *class)
 	return DONE;
 }
 
-/* The class that was written last of those with @given, to be blamed. */
+/* The last class with @given in the file: the message names its line. */
 static const struct class *last_given(const struct class **class,
 				      unsigned int number, unsigned int given)
 {
@@ -124,7 +124,7 @@ static int check_shares(const struct conf *conf)
 	origin = origin_of(conf, last->line);
 	snprintf(value, sizeof(value), "min-share %u%%", last->spec.min_share);
 	return refuse(&origin, value,
-		      "the minimum shares add up to %u%%, %u%% is the limit",
+		      "the minimum shares add up to %u%%, the limit is %u%%",
 		      sum, SYNQ_MIN_SHARES_MAX);
 }
 
@@ -149,14 +149,14 @@ static int check_reserves(const struct conf *conf)
 	snprintf(value, sizeof(value), "reserve %u%%", last->spec.reserve);
 	if (sum > SYNQ_RESERVE_MAX)
 		return refuse(&origin, value,
-			      "the reserves add up to %u%%, %u%% is the limit",
+			      "the reserves add up to %u%%, the limit is %u%%",
 			      sum, SYNQ_RESERVE_MAX);
 	if (class[0]->spec.given & GIVEN_RESERVE)
 		return DONE;
 	sum += SYNQ_RESERVE_FIRST;
 	if (sum > SYNQ_RESERVE_MAX)
 		return refuse(&origin, value,
-			      "with the %u%% that the first class, %s, has unless given, the reserves add up to %u%%, %u%% is the limit",
+			      "with the default of %u%% for the first class, %s, the reserves add up to %u%%, the limit is %u%%",
 			      SYNQ_RESERVE_FIRST, class[0]->spec.name, sum,
 			      SYNQ_RESERVE_MAX);
 	return DONE;
@@ -200,8 +200,8 @@ int conf_check(const struct conf *conf)
  * conf_check_sysctl() - can this network namespace do what is asked for?
  * @conf: the configuration
  *
- * A connection keeps the mark of its SYN, and so its class, only where the
- * kernel is told to keep it.
+ * A connection keeps the mark of its SYN, and so its class, only with
+ * net.ipv4.tcp_fwmark_accept=1.
  *
  * Return: DONE or REFUSED.
  */
@@ -227,7 +227,7 @@ int conf_check_sysctl(const struct conf *conf)
 		      "needs net.ipv4.tcp_fwmark_accept=1 (sysctl), which is 0 here");
 }
 
-/* What depends on the order of a listener, and there is none of that order. */
+/* Options that only count under an order which no listener has. */
 static void note_orders(const struct conf *conf, const struct class **class,
 			unsigned int number)
 {
@@ -270,7 +270,7 @@ static void note_rates(const struct class **class, unsigned int number)
 	}
 }
 
-/* Destinations at whose ports no SYN is judged. */
+/* Matches for ports that no listener has. */
 static void note_ports(const struct conf *conf)
 {
 	char text[SERVICE_TEXT];
@@ -293,13 +293,13 @@ static void note_ports(const struct conf *conf)
 				  other->last >= service->first;
 		}
 		if (conf->scope[i].matches && !judged)
-			remark("matches%s have no effect: no listener has such a port",
+			remark("matches%s have no effect: no listener has that port",
 			       service_text(service, text));
 	}
 }
 
 /**
- * conf_notes() - remarks on a valid configuration that may not do what is meant
+ * conf_notes() - remark on a valid configuration that may not do what was intended
  * @conf: the configuration
  */
 void conf_notes(const struct conf *conf)
@@ -317,7 +317,7 @@ void conf_notes(const struct conf *conf)
 	note_rates(class, number);
 	last = &class[number - 1]->spec;
 	if ((last->given & GIVEN_RESERVE) && last->reserve && last->is_default)
-		remark("the reserve of %s keeps nobody out: no class comes after it",
+		remark("the reserve of %s has no effect: no class comes after it",
 		       last->name);
 	if (conf->listeners)
 		note_orders(conf, class, number);

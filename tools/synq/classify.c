@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which class would a client have, and why?  The kernel answers, by the very
- * function that judges a SYN.
+ * Which class would a client have, and why?  The kernel answers, with the same
+ * function that classifies a SYN.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -42,8 +42,8 @@ static int parse_option(struct words *words, const char *command, bool marks,
 /**
  * question_parse() - read what is asked
  * @words: ADDRESS [to ADDRESS] [port N] [mark M]
- * @command: that it is for, for messages
- * @marks: it may say a mark
+ * @command: which command asks, for messages
+ * @marks: a mark is allowed
  * @question: receives it
  *
  * Return: DONE or REFUSED.
@@ -120,7 +120,7 @@ int question_ask(struct nl *nl, struct question *question)
  * service_json() - destinations as members of an object
  * @json: the object
  * @before: begins the names of the members
- * @service: the destinations; what they do not say is left out
+ * @service: the destinations; members without a value are left out
  */
 void service_json(json_t *json, const char *before,
 		  const struct service *service)

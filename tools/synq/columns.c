@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Small tables with aligned columns, as wide as their widest cell.  A column
- * in which no row has more to say than "-" is left out.  What does not fit goes
- * on in a further table, with the left columns in front again.
+ * Small tables with aligned columns, as wide as their widest cell.  A column of
+ * nothing but "-" is left out.  A table that is too wide is split; each part
+ * repeats the left columns.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ static bool says_nothing(const struct columns *columns, unsigned int column)
 	return true;
 }
 
-/* The first column that fits no more beside those from @from on. */
+/* The first column, from @from on, that does not fit any more. */
 static unsigned int fitting(const struct columns *columns, unsigned int from,
 			    const bool *hide)
 {
@@ -126,7 +126,7 @@ static void print_part(const struct columns *columns, unsigned int from,
 
 	for (i = 0; i < columns->cells; i += columns->number) {
 		const char *blanks = "";
-		int behind = 0;		/* blanks that a line does not end with */
+		int behind = 0;		/* blanks owed: a line has none at its end */
 
 		for (j = 0; j < to; j++) {
 			int width = columns->width[j];
@@ -165,7 +165,7 @@ void columns_print(struct columns *columns)
 		to = fitting(columns, from, hide);
 		print_part(columns, from, to, hide);
 		if (columns->cells == columns->number)
-			break;	/* headings without a row: enough of them */
+			break;	/* headings without a row: one table of them is enough */
 	}
 	free(columns->cell);
 	free(columns);

@@ -2,11 +2,11 @@
 /*
  * A whole configuration, and what one edit makes of it.
  *
- * An edit is refused here when it has no meaning where it stands: a name that
- * is taken or unknown, a table that is full.  Rules about the result as a
- * whole (unique priorities, marks, reserves, shares) are in check.c and apply after
- * the last edit, so that a transaction may pass through states that break
- * them.  The kernel module does the same, with the same limits.
+ * An edit is refused here if it makes no sense in its place: a name is taken or
+ * unknown, a table is full.  Rules about the result (unique priorities, marks,
+ * reserves, shares) are in check.c and apply after the last edit, so that a
+ * transaction may pass through invalid states.  The kernel module does the same,
+ * with the same limits.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ void conf_init(struct conf *conf, const char *file)
 }
 
 /**
- * conf_clear() - give the memory of a configuration back
+ * conf_clear() - free the memory of a configuration
  * @conf: the configuration, empty afterwards
  */
 void conf_clear(struct conf *conf)
@@ -160,7 +160,7 @@ static void merge(struct class_spec *to, const struct class_spec *from)
 	if (from->given & GIVEN_ENFORCE)
 		to->observe = from->observe;
 
-	/* A limit that is taken away takes its burst with it. */
+	/* Removing a rate removes its burst. */
 	if ((from->given & GIVEN_RATE) && !from->rate)
 		to->given &= ~GIVEN_BURST | from->given;
 	if ((from->given & GIVEN_SOURCE_RATE) && !from->source_rate)
@@ -184,7 +184,7 @@ static int edit_class(struct conf *conf, const struct edit *edit)
 		class = conf_free_class(conf);
 		if (!class)
 			return refuse(&edit->origin, name,
-				      "one class too many, %u is the limit",
+				      "too many classes, the limit is %u",
 				      SYNQ_CLASSES_MAX);
 		class->spec = edit->class;
 		conf->classes++;
@@ -195,7 +195,7 @@ static int edit_class(struct conf *conf, const struct edit *edit)
 	case VERB_DEL:
 		if (class->matches)
 			return refuse(&edit->origin, name,
-				      "still named by %u match%s",
+				      "still used by %u match%s",
 				      class->matches,
 				      class->matches == 1 ? "" : "es");
 		memset(class, 0, sizeof(*class));
@@ -208,7 +208,7 @@ static int edit_class(struct conf *conf, const struct edit *edit)
 	return DONE;
 }
 
-/* Without the matches themselves, the kernel alone can tell what there is. */
+/* The matches were not fetched: only the kernel knows which exist. */
 static int edit_match_light(struct conf *conf, const struct edit *edit)
 {
 	__u32 matches = 0;
@@ -218,12 +218,12 @@ static int edit_match_light(struct conf *conf, const struct edit *edit)
 		matches += conf->class[i].matches;
 	if (edit->verb == VERB_ADD && matches >= SYNQ_MATCHES_MAX)
 		return refuse(&edit->origin, NULL,
-			      "one match too many, %u is the limit",
+			      "too many matches, the limit is %u",
 			      SYNQ_MATCHES_MAX);
 	return DONE;
 }
 
-/* Of the same addresses, and neither range of ports lies in the other. */
+/* Same addresses, and port ranges that overlap in part only. */
 static bool cross(const struct service *a, const struct service *b)
 {
 	const struct service *low = a->first <= b->first ? a : b;
@@ -249,14 +249,14 @@ static struct scope *add_scope(struct conf *conf, const struct edit *edit)
 		if (!scope->matches || !cross(&scope->service, service))
 			continue;
 		refuse(&edit->origin, text + 1,
-		       "crosses%s (line %u): neither lies in the other",
+		       "overlaps%s (line %u): neither port range contains the other",
 		       service_text(&scope->service, other), scope->line);
 		return NULL;
 	}
 	scope = conf_free_scope(conf);
 	if (!scope) {
 		refuse(&edit->origin, text + 1,
-		       "one destination too many, %u is the limit",
+		       "too many destinations, the limit is %u",
 		       SYNQ_SERVICES_MAX);
 		return NULL;
 	}
@@ -311,7 +311,7 @@ static int edit_match(struct conf *conf, const struct edit *edit)
 				      match->line);
 		if (conf->matches.number >= SYNQ_MATCHES_MAX)
 			return refuse(&edit->origin, text,
-				      "one match too many, %u is the limit",
+				      "too many matches, the limit is %u",
 				      SYNQ_MATCHES_MAX);
 		if (!scope)
 			scope = add_scope(conf, edit);
@@ -370,7 +370,7 @@ static int add_listener(struct conf *conf, const struct edit *edit,
 	listener = conf_listener(conf, 0);
 	if (!listener)
 		return refuse(&edit->origin, text,
-			      "one listener too many, %u is the limit",
+			      "too many listeners, the limit is %u",
 			      SYNQ_LISTENERS_MAX);
 	listener->spec = edit->listener;
 	listener->line = edit->origin.line;
@@ -437,7 +437,7 @@ static int edit_service(struct conf *conf, const struct edit *edit)
 	forward = find_forward(conf, &none);
 	if (!forward)
 		return refuse(&edit->origin, text + 1,
-			      "one service too many, %u is the limit",
+			      "too many services, the limit is %u",
 			      SYNQ_FORWARDS_MAX);
 	forward->service = edit->service;
 	forward->line = edit->origin.line;

@@ -8,7 +8,7 @@
 #include "edit.h"
 #include "table.h"
 
-/* Per cent of the backlog that the first class reserves unless it says. */
+/* Default reserve of the first class, per cent of the backlog. */
 #define SYNQ_RESERVE_FIRST	25
 
 /* The built-in classes stand in the first two slots. */
@@ -118,7 +118,7 @@ struct conf {
 	bool light;
 };
 
-/* The packet mark that stands for a value under a mask. */
+/* The packet mark for a value under a mask. */
 static inline __u32 mark_shifted(__u32 mask, __u32 value)
 {
 	return value * (mask & -mask);

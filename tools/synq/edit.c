@@ -2,8 +2,8 @@
 /*
  * From the words of a line or a command to one edit, by the tables of grammar.c.
  *
- * What one line can tell by itself is checked here; whether it fits the rest of the
- * configuration is the business of conf.c, and in the end of the kernel.
+ * This file checks what a line alone can tell.  Whether it fits the rest of the
+ * configuration, conf.c decides, and finally the kernel.
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ bool edit_parse_object(const char *word, enum object *object)
 
 /**
  * edit_refuse_end() - refuse words that follow a complete command
- * @words: the words; the next is the first that is too much
+ * @words: the words; the next one is the first surplus word
  * @command: the command, for the message
  *
  * Return: DONE if there is none, or REFUSED.
@@ -48,7 +48,7 @@ int edit_refuse_end(const struct words *words, const char *command)
 
 	if (!word)
 		return DONE;
-	return refuse(&words->origin, word, "too much for %s", command);
+	return refuse(&words->origin, word, "unexpected after %s", command);
 }
 
 /* The words that would have been accepted, for a message. */
@@ -75,7 +75,7 @@ static int refuse_word(const struct edit *edit, const char *word)
 	char list[LIST_ROOM];
 
 	if (!verb->may)
-		return refuse(&edit->origin, word, "too much for %s %s",
+		return refuse(&edit->origin, word, "unexpected after %s %s",
 			      grammar[edit->object].name,
 			      verb_names[edit->verb]);
 	return refuse(&edit->origin, word, "not a %s option (%s)",
@@ -98,7 +98,7 @@ static int parse_option(struct words *words, struct edit *edit)
 	if (!option->bit)
 		return refuse(&edit->origin, word, "not supported yet");
 	if (!(option->bit & verb->may))
-		return refuse(&edit->origin, word, "not for %s %s",
+		return refuse(&edit->origin, word, "not valid in %s %s",
 			      grammar[edit->object].name,
 			      verb_names[edit->verb]);
 	if (option->bit & edit->given)
@@ -201,7 +201,7 @@ static int parse_verb(struct words *words, struct edit *edit)
 		}
 	}
 	if (!strcmp(word, "show"))
-		return refuse(&edit->origin, word, "not for a file");
+		return refuse(&edit->origin, word, "not valid in a file");
 	return refuse(&edit->origin, word, "not a %s command (add, set, del%s)",
 		      name, edit->origin.file ? "" : ", show");
 }
@@ -221,7 +221,7 @@ int edit_parse(struct words *words, struct edit *edit)
 	edit->origin = words->origin;
 	if (!edit_parse_object(word, &edit->object))
 		return refuse(&edit->origin, word,
-			      "not a line of a configuration (class, match, listener, service, mark, set)");
+			      "not a configuration command (class, match, listener, service, mark, set)");
 	if (parse_verb(words, edit))
 		return REFUSED;
 	if (grammar[edit->object].verbs[edit->verb].name &&

@@ -54,7 +54,7 @@ enum verb {
 #define GIVEN_TO		0x1000000
 #define GIVEN_FORWARD		0x2000000
 
-/* What says which match or listener is meant, and not what it shall be. */
+/* The key of a match or listener, as opposed to its values. */
 #define GIVEN_KEY	(GIVEN_SOURCE | GIVEN_TO | GIVEN_PORT)
 
 /**
@@ -62,7 +62,7 @@ enum verb {
  * @name: its name
  * @given: GIVEN_* of the members that follow
  * @priority: 0 is first
- * @is_default: takes what nothing else matches
+ * @is_default: takes the unmatched
  * @mark: value inside the mark mask, not shifted; 0: none
  * @weight: share under "order weighted"; without GIVEN_WEIGHT it is 1
  * @reserve: per cent of the backlog
@@ -73,10 +73,10 @@ enum verb {
  * @burst: SYNs
  * @source_rate: SYNs per second of each source; 0: no limit
  * @source_burst: SYNs
- * @source_len: bits of an address that make a source, IPv4 and IPv6
+ * @source_len: bits of an address that identify a source, IPv4 and IPv6
  * @excess: enum synq_excess
  * @cookies: enum synq_cookies
- * @observe: count what would be done, and do nothing ("enforce off")
+ * @observe: only count what would be done ("enforce off")
  */
 struct class_spec {
 	char name[SYNQ_NAME_MAX + 1];
@@ -105,10 +105,10 @@ struct class_spec {
  * @given: GIVEN_* of the members that follow
  * @order: enum synq_order
  * @app_order: the application may choose another for its socket
- * @synack_retries: how often an unanswered SYN-ACK is sent again; 0: not set
+ * @synack_retries: how often a SYN-ACK is retransmitted; 0: not set
  * @cookies: enum synq_cookies
  * @app_cookies: the application may choose another for its socket
- * @observe: count what would be done, and do nothing ("enforce off")
+ * @observe: only count what would be done ("enforce off")
  */
 struct listener_spec {
 	__u32 port;
@@ -134,7 +134,8 @@ struct listener_spec {
  * @source: OBJECT_MATCH
  * @service: OBJECT_MATCH: where @source has the class; OBJECT_SERVICE
  * @sources: OBJECT_MATCH: a file of prefixes instead of @source, or NULL
- * @from: line of the configuration that named the file of @origin; 0: it is that
+ * @from: line of the configuration that names the file of @origin; 0: @origin is
+ *	in the configuration itself
  * @listener: OBJECT_LISTENER
  * @mask: OBJECT_MARK; 0: none
  * @observe: OBJECT_SET: "enforce off"

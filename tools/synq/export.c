@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What rulesets of nft(8) need to know of a configuration, as variables: the bits
- * of the packet mark that stand for its classes, and its ports.
+ * A configuration as variables for rulesets of nft(8): the bits of the packet
+ * mark for its classes, and its ports.
  *
  * The same configuration gives the same text: classes by priority, ports by
- * number.  Prefixes are not among it: a SYN leaves with its class in its mark,
- * whatever decided, and the intervals of nft's sets cannot be nested.
+ * number.  It has no prefixes: a SYN carries its class in its mark, whatever
+ * decided the class, and the intervals of nft's sets cannot be nested.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +13,11 @@
 #include "command.h"
 
 static const char heading[] =
-"# Printed by \"synq export nft\": what rulesets need to know of synq's classes.\n"
+"# Printed by \"synq export nft\": synq's classes, for rulesets.\n"
 "#\n"
 "# In a raw chain, before synq, rules put a packet into a class by\n"
 "#\tmeta mark set meta mark & $synq_others | $synq_class_NAME\n"
-"# and after synq they find the SYNs of a class by\n"
+"# and after synq they match the SYNs of a class by\n"
 "#\tmeta mark & $synq_mask == $synq_class_NAME\n"
 "\n";
 
@@ -30,7 +30,7 @@ static void print_class(const struct conf *conf, const struct class_spec *spec)
 		printf("# class %s has no mark\n", spec->name);
 }
 
-/* nft knows no empty set: without listeners there is no such variable. */
+/* nft has no empty set literal: without listeners the variable is left out. */
 static void print_ports(const struct conf *conf)
 {
 	unsigned int i;
@@ -76,7 +76,7 @@ static int load(struct conf *conf)
 }
 
 /**
- * command_export() - print what other programs need to know of the classes
+ * command_export() - print the classes for other programs
  * @words: nft [FILE]: of that file and not of the kernel's configuration
  * @flags: none
  *

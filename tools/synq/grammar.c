@@ -2,8 +2,8 @@
 /*
  * The grammar: every word of the language, and how its value is read.
  *
- * The tables name words that have no meaning yet, too: they are refused by name,
- * never accepted and ignored.
+ * The tables also have words that do nothing yet: these are refused by name, not
+ * accepted and ignored.
  */
 #include <string.h>
 
@@ -36,7 +36,7 @@ static bool taken_away(struct edit *edit, const char *text, int *error)
 	*error = DONE;
 	if (edit->verb != VERB_SET)
 		*error = refuse(&edit->origin, text,
-				"takes something away, so it is for %s set only",
+				"removes an option, so it is valid in %s set only",
 				edit->object == OBJECT_CLASS ? "class" :
 							       "listener");
 	return true;
@@ -92,7 +92,7 @@ static int parse_cap(struct edit *edit, const char *text)
 			     &edit->class.cap);
 }
 
-/* Here "none" is a value like any other: the default of most classes is one. */
+/* Here "none" is an ordinary value, since most classes have a default. */
 static int parse_max_wait(struct edit *edit, const char *text)
 {
 	if (!strcmp(text, "none")) {
@@ -175,7 +175,7 @@ static int parse_excess(struct edit *edit, const char *text)
 		      "excess is drop, pass, reset or cookie");
 }
 
-/* Of a class or a listener: the others do not look at it. */
+/* For a class or a listener; other objects do not read it. */
 static int parse_cookies(struct edit *edit, const char *text)
 {
 	unsigned int i;
@@ -241,7 +241,7 @@ static int parse_port(struct edit *edit, const char *text)
 
 static int parse_forward(struct edit *edit, const char *text)
 {
-	return text ? refuse(&edit->origin, text, "too much for forward") :
+	return text ? refuse(&edit->origin, text, "unexpected after forward") :
 		      DONE;
 }
 
@@ -292,7 +292,7 @@ static int parse_synack_retries(struct edit *edit, const char *text)
 			   &edit->listener.synack_retries);
 }
 
-/* Of a class, a listener, or all: the others do not look at it. */
+/* For a class, a listener or "set"; other objects do not read it. */
 static int parse_enforce(struct edit *edit, const char *text)
 {
 	bool enforce;
@@ -315,7 +315,7 @@ static int parse_mask(struct edit *edit, const char *text)
 	/* Adding the lowest bit carries through a run of bits and out of it. */
 	if (mask & (mask + (mask & -mask)))
 		return refuse(&edit->origin, text,
-			      "the bits of the mask are not in one piece");
+			      "the bits of the mask are not contiguous");
 	return DONE;
 }
 

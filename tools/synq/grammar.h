@@ -25,7 +25,7 @@ struct option {
  * struct verbs - what an object's verb takes
  * @may: GIVEN_* that may be written
  * @must: GIVEN_* that have to be
- * @name: a name stands behind the verb
+ * @name: a name follows the verb
  */
 struct verbs {
 	unsigned int may;

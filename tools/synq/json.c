@@ -2,9 +2,9 @@
 /*
  * JSON output.
  *
- * An array is printed element by element, one to a line: a table of a million
- * matches need not be in memory twice.  Members come in the order in which
- * they were put in, which is that of the specification.
+ * An array is printed element by element, one per line, so that a table of a
+ * million matches is not in memory twice.  Members keep the order in which they
+ * were added, that of the specification.
  */
 #include <stdio.h>
 #include <stdlib.h>

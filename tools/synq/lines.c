@@ -2,7 +2,7 @@
 /*
  * Text files: lines of words, comments from # on, blank lines.
  *
- * The first error ends it.
+ * Reading stops at the first error.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 
 #include "lines.h"
 
-/* More than any line of the language has, with every option given. */
+/* More words than the longest valid line has. */
 #define WORDS_MAX	32
 
-/* Cuts a line at blanks, up to a comment; returns more than @max if too long. */
+/* Splits a line into words, up to a comment; returns more than @max if too long. */
 static unsigned int split(char *line, char **word, unsigned int max)
 {
 	unsigned int number = 0;

@@ -2,8 +2,8 @@
 /*
  * Fetches the configuration from the kernel module.
  *
- * It takes several requests, so it may change in between: the generation is
- * read before and after, and all begins again if it moved.
+ * This takes several requests, and the configuration may change in between: the
+ * generation is read before and after, and all starts over if it has changed.
  */
 #include <arpa/inet.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static int get_conf(struct nl *nl, struct conf *conf)
 	return error.code ? nl_refuse(NULL, NULL, &error) : DONE;
 }
 
-/* A length that was not given is that by default. */
+/* Fills in the default for a length that was not given. */
 static void take_source_limit(struct class_spec *spec, struct nlattr **attr)
 {
 	__u8 v4 = attr_u8(attr, SYNQ_A_CLASS_SOURCE_LEN_V4);
@@ -127,7 +127,7 @@ static void take_class(struct nlattr **attr, void *arg)
 	conf->classes += !class->builtin;
 }
 
-/* NULL: more than this program knows of. */
+/* NULL: more than this program has room for. */
 static struct scope *take_scope(struct conf *conf, struct nlattr **attr)
 {
 	struct service service = { 0 };

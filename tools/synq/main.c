@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The command synq: what it is called with, and what it exits with.
+ * The command synq: its command line and its exit status.
  *
- * Options may stand anywhere, and only where they have a meaning.  All input
- * is read and checked before the kernel module is asked for anything.
+ * Options may stand anywhere among the words, but only with commands that take
+ * them.  All input is read and checked before any request to the kernel module.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 static const char help[] =
 "usage: synq COMMAND\n"
 "  apply [--check [--print] | --confirm TIME] FILE    replace the configuration,\n"
-"      or only check FILE, or go back unless \"confirm\" comes in time; - is stdin\n"
+"      or only check FILE, or roll back unless \"confirm\" follows; - is stdin\n"
 "  diff FILE, save                    what apply would change; the configuration\n"
 "  class|match|listener|service|mark|set show [-j] [NAME...]\n"
 "  class add|set NAME OPTION...       class del NAME\n"
@@ -36,10 +36,10 @@ static const char help[] =
 "  classify [-j] ADDRESS [to ADDRESS] [port N] [mark M]   a client's class\n"
 "  why [-j] ADDRESS [to ADDRESS] [port N]    and why it was refused lately\n"
 "  stats [-j] [class NAME] [listener PORT]    stats sources [class NAME] [top N]\n"
-"  off, on                            leave all to the stock kernel; resume\n"
-"  flush, monitor [-j]                remove the configuration; say its changes\n"
+"  off, on                            hand all to the stock kernel; resume\n"
+"  flush, monitor [-j]                remove the configuration; print changes\n"
 "  export nft [FILE]                  marks of the classes, for rulesets of nft\n"
-"FILE has commands of class, match, listener, service, mark and set; # a comment.\n"
+"FILE has class, match, listener, service, mark and set commands; # is a comment.\n"
 "Exit status: 0 done, 1 refused, 2 no kernel module, 3 differences; see synq(8).\n";
 
 static int command_help(struct words *words, unsigned int flags)
@@ -162,7 +162,7 @@ static int run(struct words *words, unsigned int flags)
 	return command->run(words, flags);
 }
 
-/* Takes the options out of the words, and with --confirm its value. */
+/* Removes the options from the words, and --confirm with its value. */
 static int parse_options(struct words *words, unsigned int *flags,
 			 const struct command **instead)
 {
@@ -199,7 +199,7 @@ static int parse_options(struct words *words, unsigned int *flags,
 	return DONE;
 }
 
-/* What was printed counts as done only once it has arrived. */
+/* Output that could not be written is a failure. */
 static int flush_output(int status)
 {
 	if (!fflush(stdout) && !ferror(stdout))

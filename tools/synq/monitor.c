@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The command monitor: a line for the configuration that is in force, and one
- * whenever another is, or synq is switched off or on, whoever did it.
+ * The command monitor: a line for the configuration in force, and another one
+ * whenever it is replaced, or synq is switched off or on, by any process.
  */
 #include <linux/genetlink.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void take_state(struct nlattr **attr, void *arg)
 		print_json(attr);
 	else
 		print_text(attr);
-	/* Whoever reads it wants it now. */
+	/* The reader wants each line at once. */
 	fflush(stdout);
 }
 

@@ -3,9 +3,9 @@
  * Requests to the kernel module over generic netlink.
  *
  * The kernel handles a request within sendmsg(), so when nl_send() returns,
- * every error is in the receive buffer already.  That is what makes it safe to
- * send thousands of requests without having each acknowledged:
- * nl_collect() looks for errors after each piece, without waiting.
+ * every error is in the receive buffer already.  So it is safe to send thousands
+ * of requests without an ACK for each: nl_collect() looks for errors
+ * after each batch, without waiting.
  */
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -19,7 +19,7 @@
 /* Highest number of attributes of any command. */
 #define ATTRS		32
 
-/* For the errors of one piece of a batch, all of its requests refused. */
+/* Room for the errors of one batch, if every request in it is refused. */
 #define RECEIVE_BUFFER	1048576
 
 struct attributes {
@@ -88,7 +88,7 @@ int nl_open(struct nl *nl)
 	nl->port = mnl_socket_get_portid(nl->sk);
 	nl->buffer = allocate(NULL, NL_ROOM, 1);
 
-	/* Where these fail there is less text or less room, nothing worse. */
+	/* If these fail, there is less text or less room, nothing worse. */
 	mnl_socket_setsockopt(nl->sk, NETLINK_EXT_ACK, &on, sizeof(on));
 	mnl_socket_setsockopt(nl->sk, NETLINK_CAP_ACK, &on, sizeof(on));
 	if (setsockopt(mnl_socket_get_fd(nl->sk), SOL_SOCKET, SO_RCVBUFFORCE,
@@ -150,7 +150,7 @@ int nl_send(struct nl *nl, const void *message, size_t length)
 	return DONE;
 }
 
-/* The kernel's words stand behind the errno and what was sent to it, if any. */
+/* The kernel's message follows the errno and the echoed request, if any. */
 static void take_text(const struct nlmsghdr *nlh, struct nl_error *error)
 {
 	const struct nlmsgerr *err = mnl_nlmsg_get_payload(nlh);
@@ -400,7 +400,7 @@ static void take_groups(struct nlattr **attr, void *arg)
 }
 
 /**
- * nl_join() - hear what is told to a multicast group
+ * nl_join() - join a multicast group
  * @nl: the conversation, for this only from now on
  * @group: its name
  *
@@ -429,7 +429,7 @@ int nl_join(struct nl *nl, const char *group)
 }
 
 /**
- * nl_hear() - hear what is told, until the end of the program
+ * nl_hear() - receive notifications, until the end of the program
  * @nl: the conversation, joined
  * @max: highest attribute of the messages, below 32
  * @answer: takes each message
@@ -462,7 +462,7 @@ int nl_hear(struct nl *nl, unsigned int max, nl_answer *answer, void *arg,
 	}
 }
 
-/* For errors that come without the kernel's own words. */
+/* For errors without a message from the kernel. */
 static const char *words_for(int code)
 {
 	switch (code) {
@@ -473,7 +473,7 @@ static const char *words_for(int code)
 	case EBUSY:
 		return "is in use";
 	case ENOSPC:
-		return "one too many";
+		return "too many";
 	case ENOMEM:
 		return "the kernel is out of memory; nothing has changed";
 	case EOPNOTSUPP:
@@ -489,14 +489,14 @@ static const char *words_for(int code)
  * @value: the value that caused it, or NULL
  * @error: the error
  *
- * Return: REFUSED, or UNREACHABLE for want of permission.
+ * Return: REFUSED, or UNREACHABLE if permission is missing.
  */
 int nl_refuse(const struct origin *origin, const char *value,
 	      const struct nl_error *error)
 {
 	if (error->code == EPERM)
 		return fail(UNREACHABLE,
-			    "not permitted: this takes CAP_NET_ADMIN%s%s%s",
+			    "not permitted: this needs CAP_NET_ADMIN%s%s%s",
 			    *error->text ? " (" : "", error->text,
 			    *error->text ? ")" : "");
 	return refuse(origin, value, "%s",

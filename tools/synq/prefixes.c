@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A file of prefixes: one line "match add source-file FILE class NAME" is a match
- * for each of them.
+ * A file of prefixes: the line "match add source-file FILE class NAME" makes a
+ * match of each of them.
  *
- * One prefix in a line.  A name that does not begin with / is looked for beside
- * the configuration file that has it, wherever the command is started.
+ * One prefix per line.  A relative name is relative to the directory of the
+ * configuration file, not to the current directory.
  */
 #include <stdio.h>
 #include <stdlib.h>

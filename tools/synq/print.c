@@ -4,8 +4,8 @@
  *
  * Canonical: set, mark, classes by priority, matches (by destination, those of
  * all first; then IPv4 first, by address), listeners by port, services; only
- * options that were given and that say something.  What is printed here, the
- * parser reads back to the same lines.
+ * options that were given and have an effect.  The parser reads the output back
+ * to the same lines.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -188,7 +188,7 @@ void conf_print(struct conf *conf)
 		puts(service_line(&conf->forward[i].service, text));
 }
 
-/* Two lines of the same place, either of them empty; true if they differ. */
+/* Two lines of the same place, one of which may be empty; true if they differ. */
 static bool differ(const char *old, const char *new)
 {
 	if (!strcmp(old, new))
@@ -218,7 +218,7 @@ static bool diff_set(const struct conf *old, const struct conf *new)
 		      new->observe ? set_line(new, after) : after);
 }
 
-/* Walks two sorted lists: in which does the next place stand? */
+/* Walks two sorted lists: which of them has the next place? */
 #define IN_OLD	1
 #define IN_NEW	2
 

@@ -2,8 +2,8 @@
 /*
  * Messages: always one line, whatever the input was made of.
  *
- * A refusal is printed where it is found; the status that it returns is handed
- * up to main() unchanged and nobody prints a second line.
+ * A refusal is printed where it is detected.  Its status is passed up to main()
+ * unchanged, and no caller prints a second line.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 /* Longest part of a refused value that is repeated, in bytes. */
 #define VALUE_MAX	100
 
-/* Nothing that a terminal or a log reader would take for more than text. */
+/* No control characters for a terminal or a log reader. */
 static void put_clean(const char *text, size_t max)
 {
 	size_t i;
@@ -42,7 +42,7 @@ static void put_reason(const char *format, va_list ap)
 }
 
 /**
- * refuse() - say which value is refused, where it stands, and why
+ * refuse() - say which value is refused, where, and why
  * @origin: file and line, or NULL for the command line
  * @value: the text in question, or NULL
  * @format: the reason
@@ -74,7 +74,7 @@ int refuse(const struct origin *origin, const char *value, const char *format,
 }
 
 /**
- * fail() - say what went wrong where no input is to blame
+ * fail() - report an error that no input caused
  * @status: the status to return
  * @format: what went wrong
  *

@@ -26,7 +26,7 @@ enum status {
 /**
  * struct origin - where a piece of input came from
  * @file: name of the file, or NULL for the command line
- * @line: line in it, from 1; 0 if no line is to blame
+ * @line: line in it, from 1; 0: no particular line
  */
 struct origin {
 	const char *file;

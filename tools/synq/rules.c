@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Routing rules (ip rule) that look at bits of the packet mark which a configuration
- * gives to classes.  The class of a SYN then decides its route and that of what is
- * answered, which may be meant; or two programs have the same bits.  So it is said
- * and not refused.
+ * Routing rules (ip rule) that test bits of the packet mark which a configuration
+ * gives to classes.  The class of a SYN then decides its route, and the route of
+ * the replies.  That may be intended, or two programs use the same bits, so it is
+ * a remark and not an error.
  *
- * Where rules cannot be read there is nothing to say.
+ * If the rules cannot be read there is no remark.
  */
 #include <libmnl/libmnl.h>
 #include <linux/fib_rules.h>
@@ -15,7 +15,7 @@
 #include "report.h"
 #include "rules.h"
 
-#define ROOM		32768	/* what the kernel fills at the most in a dump */
+#define ROOM		32768	/* the most that the kernel puts into one message of a dump */
 
 /**
  * struct rule - what of a rule counts
@@ -123,8 +123,8 @@ void rules_note(__u32 mask)
 	dump(sk, &found);
 	mnl_socket_close(sk);
 	if (found.number)
-		remark("ip%s rule %u tests bits of the mark, 0x%x/0x%x: a class decides a route%s",
+		remark("ip%s rule %u tests bits of the mark, 0x%x/0x%x: SYNs are routed by class%s",
 		       rule->family == AF_INET6 ? " -6" : "", rule->priority,
 		       rule->mark, rule->mask,
-		       found.number > 1 ? " (and others do)" : "");
+		       found.number > 1 ? " (other rules, too)" : "");
 }

@@ -3,8 +3,8 @@
  * Commands that print what is configured: class, listener, mark and set show, and with
  * show_match.c match and service show.
  *
- * Each table has a twin in JSON, whose keys are the names of the specification
- * with _ for -; what the kernel leaves out, JSON leaves out, too.
+ * Each table has a JSON form, whose keys are the names of the specification with
+ * _ for -.  An attribute that the kernel leaves out has no key.
  */
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static void say(struct said *said, const struct class_spec *spec)
 	said->observe |= spec->observe;
 }
 
-/* Returns true if a value is shown that is in force by default only. */
+/* Returns true if the value shown is a default. */
 static bool source_cells(struct columns *columns, const struct class *class)
 {
 	const struct class_spec *spec = &class->spec;
@@ -116,7 +116,7 @@ static bool source_cells(struct columns *columns, const struct class *class)
 	return burst || len;
 }
 
-/* Returns true if a value is shown that is in force by default only. */
+/* Returns true if the value shown is a default. */
 static bool class_row(struct columns *columns, const struct class *class,
 		      const struct said *said)
 {
@@ -223,7 +223,7 @@ static int show_classes(struct words *words, unsigned int flags,
 	}
 	columns_print(columns);
 	if (by_default)
-		puts("* not given: the default in force");
+		puts("* default, not given");
 	return DONE;
 }
 

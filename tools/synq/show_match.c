@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * match show and service show: prefixes, and the destinations that they are for.
+ * match show and service show: prefixes and their destinations.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static json_t *match_json(const struct conf *conf, const struct match *match)
 	return json;
 }
 
-/* "-" in the column of what a match does not say. */
+/* "-" where a match has no value. */
 static const char *ports_text(const struct service *service, char *text)
 {
 	const struct service ports = {

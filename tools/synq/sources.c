@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stats sources: who is limited by a source-rate, the most refused first.
+ * stats sources: sources that a source-rate limits, the most often refused first.
  *
- * The kernel lists all that it remembers, in no order; the choice is made here,
- * where a table of a million rows holds nobody up.  With "top" no more than twice
- * as many rows as wanted are kept.
+ * The kernel lists all sources that it remembers, in no order.  They are selected
+ * here, where a table of a million rows delays nothing else.  With "top", at most
+ * twice the wanted number of rows is kept.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +104,7 @@ static int row_order(const void *a, const void *b)
 	return order ? order : strcmp(one->class, two->class);
 }
 
-/* Sorts, and forgets what is not wanted. */
+/* Sorts, and drops the rows beyond "top". */
 static void choose(struct list *list)
 {
 	if (list->rows)

@@ -2,10 +2,10 @@
 /*
  * Counters: of each class at each listener, and of the network namespace.
  *
- * In the first table the columns add up to SEEN: what became of the SYNs.  The
- * second is about the connections that came of them, the gate and the accept
- * queue, and each column is a part of another.  Columns in which all is zero
- * are left out, but for those of every SYN.
+ * The columns of the first table are the verdicts on SYNs and add up to SEEN.  The
+ * second table is about the resulting connections, the gate and the accept queue;
+ * each column is a part of another.  Columns of zeros are left out, except SEEN
+ * and ADMITTED.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #define TRIES		10
 
-/* Not a counter of the kernel: what retries leave of seen. */
+/* Not a counter of the kernel: seen less retries. */
 #define FIRST_TRIES_TYPE	0
 
 static const struct counter {
@@ -85,13 +85,13 @@ static const struct counter {
 };
 
 #define COUNTERS	(sizeof(counters) / sizeof(*counters))
-#define SYN_COUNTERS	11	/* those of the first table */
-#define ALWAYS		2	/* of those, shown though zero */
+#define SYN_COUNTERS	11	/* columns of the first table */
+#define ALWAYS		2	/* of those, shown even if zero */
 #define SEEN		0
 #define FIRST_TRIES	11
 #define RETRIES		12
 
-/* Not the number of a port: of what is forwarded, and all listeners together. */
+/* Not port numbers: forwarded SYNs, and all listeners together. */
 #define PORT_FORWARD	0
 #define PORT_ALL	65536
 
@@ -102,12 +102,12 @@ static const struct counter net_counters[] = {
 	{ SYNQ_A_CONF_ATTACH_FAILED, "attach_failed",
 	  "sockets not managed: no memory, or too many" },
 	{ SYNQ_A_CONF_ATTACH_BUSY, "attach_busy",
-	  "sockets not managed: their owner keeps them locked" },
+	  "sockets not managed: locked by their owner" },
 	{ SYNQ_A_CONF_FOREIGN_OWNER, "foreign_owner",
 	  "sockets whose operations were replaced" },
 	{ SYNQ_A_CONF_MALFORMED, "malformed", "malformed segments" },
 	{ SYNQ_A_CONF_INDEX_FAILED, "index_failed",
-	  "tables of prefixes without memory for an index" },
+	  "tables of prefixes without an index: no memory" },
 };
 
 #define NET_COUNTERS	(sizeof(net_counters) / sizeof(*net_counters))
@@ -136,7 +136,7 @@ struct row {
  * @matches: in force
  * @indexed: of those, found by an index
  * @generation: of the configuration
- * @confirm_left: seconds until it goes back, or 0
+ * @confirm_left: seconds until it is rolled back, or 0
  * @bypass: switched off
  * @observe: "set enforce off"
  */
@@ -182,7 +182,7 @@ static int parse(struct words *words, struct stats *stats)
 	return DONE;
 }
 
-/* A class or listener without counters may exist or not: only one is wrong. */
+/* A class or listener without counters may exist: refuse only one that does not. */
 static int check_filters(struct nl *nl, const struct stats *stats)
 {
 	struct conf conf;
@@ -295,7 +295,7 @@ static struct row *find_total(struct stats *stats, unsigned int from,
 	return NULL;
 }
 
-/* Rows of PORT_ALL behind the others, where a class has several listeners. */
+/* Appends rows of PORT_ALL for classes with several listeners. */
 static void add_totals(struct stats *stats)
 {
 	unsigned int rows = stats->rows;
@@ -385,7 +385,7 @@ static void print_net(const struct stats *stats)
 	else
 		puts("no listener is configured");
 	if (stats->bypass)
-		puts("synq is off: the stock kernel serves all (synq on)");
+		puts("synq is off: the stock kernel serves all clients (synq on resumes)");
 	if (stats->observe)
 		puts("enforce is off: what would be done is only counted (synq set enforce on)");
 	if (stats->confirm_left)

@@ -3,8 +3,8 @@
  * The matches of a configuration: prefix and service to class.
  *
  * A chained hash over one growing array, so that a file of a million lines is
- * checked for duplicates in linear time.  Nothing here takes input from a
- * network: the hash has no secret.
+ * checked for duplicates in linear time.  No input comes from a network, so the
+ * hash is not keyed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +108,7 @@ struct match *table_add(struct table *table, const struct prefix *prefix,
 	return match;
 }
 
-/* The link that leads to place @i. */
+/* The link that points to place @i. */
 static __u32 *link_to(struct table *table, __u32 i)
 {
 	__u32 *link = &table->bucket[hash(&table->match[i].prefix,

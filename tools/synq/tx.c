@@ -2,11 +2,10 @@
 /*
  * A transaction: any number of edits that take effect together or not at all.
  *
- * Edits are numbered in the order in which they are given; the kernel's
- * sequence numbers lead back to them when one is refused.  They are sent in
- * pieces of 16 KB: few system calls, and the errors of one piece fit the
- * receive buffer.  Nothing is sent any more after the first error; the draft
- * goes with the socket.
+ * Edits are numbered in order, and the netlink sequence number of an error leads
+ * back to its edit.  They are sent in batches of 16 KB: few system calls, and the
+ * errors of one batch fit into the receive buffer.  Nothing is sent after the
+ * first error; closing the socket drops the draft.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -266,7 +265,7 @@ int tx_commit(struct tx *tx, int error)
 		remark("%s", tx->error.text);
 	if (tx->error.code == ESTALE)
 		snprintf(tx->error.text, sizeof(tx->error.text), "%s",
-			 "somebody else changed the configuration meanwhile; try again");
+			 "another command changed the configuration meanwhile; try again");
 	free(tx->buffer);
 	tx->buffer = NULL;
 	return error;

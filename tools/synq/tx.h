@@ -17,7 +17,7 @@
  * @changes: edits so far
  * @buffer: edits not sent yet
  * @used: bytes of them
- * @confirm_within: seconds of the trial, or 0; to be set behind tx_begin()
+ * @confirm_within: seconds of the trial, or 0; set it after tx_begin()
  * @error: the first error
  */
 struct tx {

@@ -2,10 +2,10 @@
 /*
  * The values of the configuration language, from text and to text.
  *
- * Every value has one spelling only where that prevents a mistake: a rate, a
- * share and a time are refused without their unit, a number with a leading zero
- * (octal elsewhere), a network with host bits.  Whoever refuses says what would be
- * accepted.  Pure, apart from the line that refuse() prints.
+ * A spelling is refused where it may be a mistake: a rate, a share or a time
+ * without its unit, a number with a leading zero (octal elsewhere), a network with
+ * host bits.  The message says what would be accepted.  Pure, apart from the line
+ * that refuse() prints.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ static bool number(const char *text, size_t length, __u32 *value)
 
 /**
  * value_range() - a decimal number within limits
- * @origin: where it stands
+ * @origin: where it was written
  * @text: the word
  * @what: name of the option, for the message
  * @min: smallest value
@@ -54,7 +54,7 @@ int value_range(const struct origin *origin, const char *text,
 
 /**
  * value_bits() - a mark or a mask: decimal, or hexadecimal after 0x
- * @origin: where it stands
+ * @origin: where it was written
  * @text: the word
  * @what: name of the option, for the message
  * @value: the number
@@ -82,7 +82,7 @@ int value_bits(const struct origin *origin, const char *text,
 
 /**
  * value_percent() - a share of something
- * @origin: where it stands
+ * @origin: where it was written
  * @text: the word
  * @what: name of the option and what it is a share of, for the message
  * @min: smallest share
@@ -109,7 +109,7 @@ int value_percent(const struct origin *origin, const char *text,
 
 /**
  * value_time() - a time, in milliseconds or seconds
- * @origin: where it stands
+ * @origin: where it was written
  * @text: the word: Nms or Ns
  * @what: name of the option, for the message
  * @max: longest time, in milliseconds; the shortest is 1
@@ -139,7 +139,7 @@ int value_time(const struct origin *origin, const char *text,
 
 /**
  * value_seconds() - a time, in seconds
- * @origin: where it stands
+ * @origin: where it was written
  * @text: the word: Ns
  * @what: name of the option, for the message
  * @max: longest time; the shortest is 1
@@ -164,7 +164,7 @@ int value_seconds(const struct origin *origin, const char *text,
 
 /**
  * value_rate() - SYNs per second
- * @origin: where it stands
+ * @origin: where it was written
  * @text: the word: N/second, N/sec or N/s
  * @what: name of the option, for the message
  * @max: highest rate; the lowest is 1
@@ -191,7 +191,7 @@ int value_rate(const struct origin *origin, const char *text,
 
 /**
  * value_lengths() - a prefix length of IPv4 and one of IPv6
- * @origin: where it stands
+ * @origin: where it was written
  * @text: the word: V4,V6
  * @what: name of the option, for the message
  * @length: bits of IPv4 and of IPv6
@@ -221,7 +221,7 @@ static bool letter(char c)
 
 /**
  * value_name() - may this be the name of a class?
- * @origin: where it stands
+ * @origin: where it was written
  * @text: the word
  *
  * Return: DONE or REFUSED.
@@ -289,7 +289,7 @@ static int refuse_mapped(const struct origin *origin, const char *text,
 
 /**
  * value_address() - the address of a host
- * @origin: where it stands
+ * @origin: where it was written
  * @text: the word
  * @prefix: the address, with full length
  *
@@ -305,7 +305,7 @@ int value_address(const struct origin *origin, const char *text,
 	return DONE;
 }
 
-/* Clears all behind the prefix length; false if there was something. */
+/* Clears the bits behind the prefix length; false if any was set. */
 static bool clear_host_bits(struct prefix *prefix)
 {
 	unsigned int bit = prefix->length;
@@ -324,9 +324,9 @@ static bool clear_host_bits(struct prefix *prefix)
 
 /**
  * value_prefix() - a network, or a single address
- * @origin: where it stands
+ * @origin: where it was written
  * @text: the word: ADDRESS or ADDRESS/LENGTH
- * @what: what it is of, for the message
+ * @what: what the prefix is for, for the message
  * @prefix: the network
  *
  * Return: DONE or REFUSED.
@@ -367,7 +367,7 @@ int value_prefix(const struct origin *origin, const char *text,
 
 /**
  * value_ports() - a port, or a range of ports
- * @origin: where it stands
+ * @origin: where it was written
  * @text: the word: N or N-M
  * @service: the ports
  *

@@ -38,7 +38,7 @@ struct service {
 	__u16 last;
 };
 
-/* What makes a source unless source-len says so: bits of IPv4 and of IPv6. */
+/* Default source-len: bits of IPv4 and of IPv6. */
 #define SOURCE_LEN_V4	32
 #define SOURCE_LEN_V6	64
 

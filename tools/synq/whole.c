@@ -14,7 +14,7 @@
 #define TRIES		10
 
 /**
- * struct plan - the edits that make a configuration out of nothing
+ * struct plan - the edits that build a configuration from an empty one
  * @conf: the configuration
  * @class: its classes
  * @classes: how many there are
@@ -123,7 +123,7 @@ static int refuse_plan(const struct plan *plan, const struct tx *tx)
 	return nl_refuse(&edit.origin, edit_value(&edit, text), &tx->error);
 }
 
-/* The configuration in force, without which there is nothing to replace. */
+/* The configuration in force; its generation goes with the replacement. */
 static int get_generation(struct nl *nl, __u32 *generation)
 {
 	struct conf conf;
@@ -158,7 +158,7 @@ static int apply(struct nl *nl, struct conf *conf, __u32 confirm_within)
 	return tx.error.code ? refuse_plan(&plan, &tx) : DONE;
 }
 
-/* The one word that apply and diff take: the name of a file. */
+/* apply and diff take one word, the name of a file. */
 static int read_conf(struct words *words, const char *command,
 		     struct conf *conf)
 {
@@ -302,7 +302,7 @@ int command_flush(struct words *words, unsigned int flags)
 	return error;
 }
 
-/* One request, with the attribute that concerns it if there is one. */
+/* One request, with its attribute if it has one. */
 static int ask(struct words *words, const char *command, __u8 request,
 	       const __u8 *bypass)
 {
@@ -328,7 +328,7 @@ static int ask(struct words *words, const char *command, __u8 request,
 }
 
 /**
- * command_confirm() - keep what is on trial
+ * command_confirm() - keep the configuration on trial
  * @words: none
  * @flags: none
  *

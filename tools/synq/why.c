@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Why does a client not get in?  Its class, and what its last SYNs were refused
- * for, each with the option that decided, as it is set now.
+ * Why does a client not get in?  Prints its class, and why its last SYNs were
+ * refused, each with the option that decided and its present value.
  *
- * The kernel remembers a sample only, so that nothing is said of a client does
- * not mean that nothing was refused.
+ * The kernel remembers a sample only: a client without remembered refusals may
+ * have been refused all the same.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,12 +153,12 @@ static const char *excess_text(const char *verdict, const struct class *class,
 		snprintf(text, REASON_TEXT, "%s: over %s %u/second", verdict,
 			 option, rate);
 	else
-		snprintf(text, REASON_TEXT, "%s: over the %s of then", verdict,
+		snprintf(text, REASON_TEXT, "%s: over the %s of that time", verdict,
 			 option);
 	return text;
 }
 
-/* By a policy on cookies: that of the class, or else of the listener. */
+/* Because of a cookie policy: that of the class, or else of the listener. */
 static const char *cookie_text(struct conf *conf, const struct refusal *refusal,
 			       const struct class *class, char *text)
 {
@@ -168,7 +168,7 @@ static const char *cookie_text(struct conf *conf, const struct refusal *refusal,
 			       listener ? listener->spec.cookies : 0;
 
 	if (cookies == SYNQ_COOKIES_ALWAYS)
-		snprintf(text, REASON_TEXT, "cookie-sent: cookies always of its %s",
+		snprintf(text, REASON_TEXT, "cookie-sent: its %s has cookies always",
 			 own ? "class" : "listener");
 	else
 		snprintf(text, REASON_TEXT,
@@ -200,7 +200,7 @@ static const char *reason_text(struct conf *conf,
 		return queue_text(conf, class, text);
 	case SYNQ_REFUSED_WAIT_REFUSED:
 		if (!class || class->max_wait == SYNQ_MAX_WAIT_NONE)
-			return "wait-refused: would wait longer than the max-wait of then";
+			return "wait-refused: would wait longer than the max-wait of that time";
 		snprintf(text, REASON_TEXT,
 			 "wait-refused: would wait longer than max-wait %s",
 			 time_text(class->max_wait, time));
@@ -304,7 +304,7 @@ static void print_json(const struct question *question,
 }
 
 /**
- * command_why() - print the class of a client and what it was refused for
+ * command_why() - print the class of a client and why it was refused
  * @words: ADDRESS [to ADDRESS] [port N]
  * @flags: FLAG_JSON
  *
