@@ -178,6 +178,23 @@ static inline bool synq_sends_accecn_option(const struct net *net)
 #endif
 }
 
+/* That accurate ECN seems not to get through, since SYN-ACKs were sent again. */
+static inline u8 synq_accecn_fail_mode(const struct request_sock *req)
+{
+#ifdef SYNQ_HAVE_ACCECN_FAIL_MODE
+	return tcp_rsk(req)->accecn_fail_mode;
+#else
+	return 0;
+#endif
+}
+
+static inline void synq_set_accecn_fail_mode(struct request_sock *req, u8 mode)
+{
+#ifdef SYNQ_HAVE_ACCECN_FAIL_MODE
+	tcp_rsk(req)->accecn_fail_mode = mode;
+#endif
+}
+
 /* The flags of a SYN-ACK by the ECN bits of the SYN. */
 static inline void synq_agree_to_accecn(struct tcphdr *th, u8 bits)
 {

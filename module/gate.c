@@ -132,6 +132,28 @@ enum synq_gate_answer synq_gate(struct synq_record *record,
 }
 
 /**
+ * synq_gate_missed() - TCP has not promoted a connection that was let through
+ * @conf: snapshot
+ * @listener: configured, as it is for @sk
+ * @class: of the connection
+ * @sk: listener
+ * @skb: segment that completes the handshake
+ * @final: how it asked
+ *
+ * Context: any, rcu_read_lock()
+ * Return: true if another one got the last slot meanwhile, and this one is to be held
+ */
+bool synq_gate_missed(const struct synq_conf *conf,
+		      const struct synq_listener *listener,
+		      const struct synq_class *class, const struct sock *sk,
+		      const struct sk_buff *skb, enum synq_final final)
+{
+	return final == SYNQ_FINAL_ACK && sk_acceptq_is_full(sk) &&
+	       !synq_hold_is_forbidden(sk) &&
+	       !synq_conf_observes(conf, listener, class) && !is_mp_join(skb);
+}
+
+/**
  * synq_gate_knows() - has a connection that was promoted been turned away before?
  * @record: of the listener
  * @skb: segment that completed the handshake

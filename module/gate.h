@@ -33,4 +33,9 @@ enum synq_gate_answer synq_gate(struct synq_record *record,
 bool synq_gate_knows(const struct synq_record *record,
 		     const struct sk_buff *skb, enum synq_final final);
 
+bool synq_gate_missed(const struct synq_conf *conf,
+		      const struct synq_listener *listener,
+		      const struct synq_class *class, const struct sock *sk,
+		      const struct sk_buff *skb, enum synq_final final);
+
 #endif /* _SYNQ_GATE_H */

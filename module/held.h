@@ -22,11 +22,14 @@
  * @bytes: of them
  * @since_ns: monotonic clock
  * @ts_recent: of its request, when it came here
- * @failures: replays that have not promoted it
+ * @failures: replays that have not promoted it, though there was a slot
+ * @tried: &synq_hold.ticks of the last of them
  * @replayed: the segment that is with TCP now
  * @rtt_us: round trip time of its path
  * @synack_us: its request's, while @replayed is with TCP
+ * @fail_mode: of its request's accurate ECN, when it came here
  * @promoted: by that segment
+ * @was_full: the kernel had no slot for it
  * @forced: whether there is room or not
  * @dead: it is not in the hash any more
  * @slot: of its class
@@ -44,10 +47,13 @@ struct synq_held {
 	u64 since_ns;
 	u32 ts_recent;
 	u8 failures;
+	u8 fail_mode;
+	u32 tried;
 	const struct sk_buff *replayed;
 	u64 rtt_us;
 	u64 synack_us;
 	bool promoted;
+	bool was_full;
 	bool forced;
 	bool dead;
 	u8 slot;
@@ -66,7 +72,8 @@ void synq_held_count(const struct synq_held *held, enum synq_counter counter);
 bool synq_held_has_had_its_time(const struct sock *sk,
 				const struct request_sock *req, u64 now_ns);
 struct sk_buff *synq_held_take(struct synq_held *held);
-bool synq_held_put_back(struct synq_held *held, struct sk_buff *skb, bool is_full);
+bool synq_held_put_back(struct synq_held *held, struct sk_buff *skb);
+void synq_held_set_class(struct synq_held *held, const struct synq_class *class);
 void synq_held_list_in(struct synq_held *held, bool first);
 void synq_held_list_out(struct synq_held *held);
 void synq_held_end(struct synq_held *held, bool of_use, enum synq_counter counter);

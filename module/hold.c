@@ -24,7 +24,8 @@
  *		tcp_abort_on_overflow is set.  What becomes of it then is the kernel's
  *		business, as ever.
  *
- * Each that was held is counted as one of the last three, or is held now.
+ * Each that was held is counted as one of the last three, or is held now.  That it is
+ * about to be released does not make room for others: they would overtake it.
  *
  * DOC: how long, and how many
  *
@@ -32,14 +33,15 @@
  * with two retries or fewer, as the kernel prunes a SYN queue that is more than half full.
  * As many as half of the backlog for a class and those before it, and OWN_BYTES_MAX of
  * each, BYTES_MAX of a listener, NET_BYTES_MAX of a network namespace and ALL_BYTES_MAX
- * of all.  Beyond that a final ACK is dropped, as by the
- * stock kernel ("hold-full").
+ * of all.  Beyond that a final ACK is dropped, as by the stock kernel ("hold-full").
  *
  * Not held are connections of SYN cookies: the kernel would check each of their segments
- * anew, and reset what comes behind the first.  Nor what has lost its route.
+ * anew, and reset what comes behind the first.  Nor what has lost its route, or what
+ * IPsec's policy would not let through a second time (replay.c).
  *
  * The child shall not take that time for the path's: for the kernel its first SYN-ACK was
- * sent a round trip ago, as it was when it came here, and never again.
+ * sent a round trip ago, as it was when it came here, and never again; nor has it tried
+ * accurate ECN in vain.
  *
  * DOC: why nothing is used after it is gone
  *
@@ -64,7 +66,9 @@
 #include <linux/slab.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
+#include "admission.h"
 #include "classify.h"
+#include "compat.h"
 #include "held.h"
 #include "hold.h"
 #include "record.h"
@@ -202,22 +206,23 @@ struct sk_buff *synq_held_take(struct synq_held *held)
 }
 
 /* Another segment may have more luck: one with data, where the server waits for data. */
-bool synq_held_put_back(struct synq_held *held, struct sk_buff *skb, bool is_full)
+bool synq_held_put_back(struct synq_held *held, struct sk_buff *skb)
 {
-	struct synq_record *record = held->record;
+	struct synq_hold *hold = &held->record->hold;
 	bool again;
 
-	spin_lock_bh(&record->hold.lock);
-	again = !record->hold.closed && (is_full || ++held->failures <= FAILURES_MAX);
+	spin_lock_bh(&hold->lock);
+	again = !hold->closed && (held->was_full || ++held->failures <= FAILURES_MAX);
 	if (again) {
-		if (is_full)
+		if (held->was_full)
 			__skb_queue_head(&held->segments, skb);
 		else
 			__skb_queue_tail(&held->segments, skb);
 		charge(held, skb->truesize);
-		synq_held_list_in(held, is_full);
+		held->tried = hold->ticks;
+		synq_held_list_in(held, held->was_full);
 	}
-	spin_unlock_bh(&record->hold.lock);
+	spin_unlock_bh(&hold->lock);
 	return again;
 }
 
@@ -232,8 +237,6 @@ void synq_held_list_in(struct synq_held *held, bool first)
 		list_add(&held->list, &hold->fifo[held->slot]);
 	else
 		list_add_tail(&held->list, &hold->fifo[held->slot]);
-	WRITE_ONCE(hold->n, hold->n + 1);
-	WRITE_ONCE(hold->in[held->slot], hold->in[held->slot] + 1);
 }
 
 /* Its owner is who calls: rule 3. */
@@ -243,8 +246,33 @@ void synq_held_list_out(struct synq_held *held)
 
 	lockdep_assert_held(&hold->lock);
 	list_del_init(&held->list);
-	WRITE_ONCE(hold->n, hold->n - 1);
-	WRITE_ONCE(hold->in[held->slot], hold->in[held->slot] - 1);
+}
+
+/* Whether somebody owns it or not: nobody shall overtake it meanwhile. */
+static void count_in(struct synq_held *held, int n)
+{
+	struct synq_hold *hold = &held->record->hold;
+
+	lockdep_assert_held(&hold->lock);
+	WRITE_ONCE(hold->n, hold->n + n);
+	WRITE_ONCE(hold->in[held->slot], hold->in[held->slot] + n);
+}
+
+/**
+ * synq_held_set_class() - a connection has another class from now on
+ * @held: with the lock, not in its FIFO
+ * @class: its class, which may be the same
+ */
+void synq_held_set_class(struct synq_held *held, const struct synq_class *class)
+{
+	if (class->slot == held->slot && class->since == held->since)
+		return;
+	synq_held_count(held, SYNQ_COUNT_HOLD_FLUSHED);
+	count_in(held, -1);
+	held->slot = class->slot;
+	held->since = class->since;
+	count_in(held, 1);
+	synq_held_count(held, SYNQ_COUNT_HELD);
 }
 
 static void unhash(struct synq_held *held)
@@ -252,7 +280,7 @@ static void unhash(struct synq_held *held)
 	struct synq_hold *hold = &held->record->hold;
 
 	lockdep_assert_held(&hold->lock);
-	WRITE_ONCE(hold->hashed, hold->hashed - 1);
+	count_in(held, -1);
 	held->dead = true;
 	rhashtable_remove_fast(&table, &held->node, params);
 }
@@ -307,7 +335,7 @@ enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 	struct sk_buff *copy;
 	struct synq_held *held;
 
-	if (likely(!READ_ONCE(record->hold.hashed)))
+	if (likely(!READ_ONCE(record->hold.n)))
 		return SYNQ_HOLD_STRANGER;
 	held = find(req);
 	/* Rule 2. */
@@ -326,7 +354,7 @@ enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 	}
 	if (skb_queue_len(&held->segments) < SEGMENTS_MAX && !is_there(held, skb) &&
 	    held->bytes + skb->truesize <= OWN_BYTES_MAX && has_space(record, skb)) {
-		copy = synq_replay_copy(skb);
+		copy = synq_replay_copy(record->sk, skb);
 		if (copy)
 			append(held, copy);
 	}
@@ -335,7 +363,8 @@ enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 }
 
 /**
- * synq_hold_is_before() - is somebody held who is to be promoted before a class?
+ * synq_hold_is_before() - is somebody held for whom there is room, and who is to be
+ * promoted before a class, or may be?
  * @record: of the listener
  * @conf: snapshot
  * @listener: configured, as it is for the socket
@@ -350,14 +379,17 @@ bool synq_hold_is_before(const struct synq_record *record,
 			 const struct synq_class *class)
 {
 	const struct synq_hold *hold = &record->hold;
-	u8 p;
+	u8 last = class->position, p;
 
 	if (likely(!READ_ONCE(hold->n)))
 		return false;
 	if (listener->order != SYNQ_ORDER_STRICT)
-		return true;
-	for (p = 0; p <= class->position; p++)
-		if (READ_ONCE(hold->in[conf->order[p]]))
+		last = conf->n_positions - 1;
+	for (p = 0; p <= last; p++)
+		if (READ_ONCE(hold->in[conf->order[p]]) &&
+		    synq_admission_promote(conf, listener, &conf->class[conf->order[p]],
+					   record->sk, &record->acceptq,
+					   SYNQ_FINAL_ACK))
 			return true;
 	return false;
 }
@@ -384,7 +416,7 @@ static bool is_full(const struct synq_record *record, const struct synq_conf *co
  * @req: its request, of which the caller has a reference
  *
  * Context: BH off, rcu_read_lock()
- * Return: 0; -EEXIST if it is held already; else it cannot be
+ * Return: 0; -EEXIST if it is held already, as is the segment; else it cannot be
  */
 int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 		  const struct synq_class *class, struct sk_buff *skb,
@@ -398,8 +430,10 @@ int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 
 	if (synq_held_has_had_its_time(record->sk, req, now_ns))
 		return -ETIME;
+	if (is_full(record, conf, class))
+		return -ENOSPC;
 	held = kzalloc(sizeof(*held), GFP_ATOMIC | __GFP_NOWARN);
-	copy = held ? synq_replay_copy(skb) : NULL;
+	copy = held ? synq_replay_copy(record->sk, skb) : NULL;
 	if (!copy)
 		goto out;
 	held->req = req;
@@ -407,14 +441,16 @@ int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 	held->since_ns = now_ns;
 	held->rtt_us = synq_replay_rtt_us(req, skb, now_ns);
 	held->ts_recent = READ_ONCE(req->ts_recent);
+	held->fail_mode = synq_accecn_fail_mode(req);
 	held->slot = class->slot;
 	held->since = class->since;
 	__skb_queue_head_init(&held->segments);
 	spin_lock(&hold->lock);
-	err = is_full(record, conf, class) || !has_space(record, copy) ? -ENOSPC :
+	err = is_full(record, conf, class) || !has_space(record, copy) ||
+	      copy->truesize > OWN_BYTES_MAX ? -ENOSPC :
 	      rhashtable_lookup_insert_fast(&table, &held->node, params);
 	if (!err) {
-		WRITE_ONCE(hold->hashed, hold->hashed + 1);
+		count_in(held, 1);
 		sock_hold(req_to_sk(req));
 		append(held, copy);
 		synq_held_list_in(held, false);
@@ -430,9 +466,9 @@ out:
 		kfree_skb(copy);
 		kfree(held);
 	}
-	/* By another segment, on another CPU. */
-	if (err == -EEXIST)
-		synq_hold_ask(record, skb, req);
+	/* By another segment, on another CPU; or by another listener, from which it moves. */
+	if (err == -EEXIST && synq_hold_ask(record, skb, req) != SYNQ_HOLD_KEPT)
+		err = -EBUSY;
 	return err;
 }
 
@@ -454,6 +490,7 @@ void synq_hold_promoting(struct request_sock *req)
 	held->synack_us = tcp_rsk(req)->snt_synack;
 	tcp_rsk(req)->snt_synack = div_u64(ktime_get_ns(), NSEC_PER_USEC) - held->rtt_us;
 	req->num_retrans = 0;
+	synq_set_accecn_fail_mode(req, held->fail_mode);
 }
 
 /**
@@ -472,6 +509,7 @@ void synq_hold_promoted(struct request_sock *req, bool promoted)
 	held->promoted = promoted;
 	if (promoted)
 		return;
+	held->was_full = sk_acceptq_is_full(held->record->sk);
 	tcp_rsk(req)->snt_synack = held->synack_us;
 	req->num_retrans = held->retrans;
 }

@@ -20,9 +20,9 @@ struct synq_record;
  * @lock: protects the rest
  * @closed: nothing is held any more
  * @is_armed: @timer runs, or will
- * @hashed: how many there are; may be read without the lock
- * @n: those of them that nobody is about to promote, likewise
+ * @n: how many there are; may be read without the lock
  * @in: by slot of their class, likewise
+ * @ticks: of @timer
  * @bytes: truesize of their segments
  * @looked: jiffies: when all were looked at
  * @fifo: by slot, in the order in which they came
@@ -32,10 +32,10 @@ struct synq_hold {
 	spinlock_t lock;	/* protects the rest */
 	bool closed;
 	bool is_armed;
-	u32 hashed;
 	u32 n;
 	u32 in[SYNQ_SLOTS];
 	u32 bytes;
+	u32 ticks;
 	unsigned long looked;
 	struct list_head fifo[SYNQ_SLOTS];
 	struct hrtimer timer;

@@ -126,28 +126,19 @@ static struct sock *refuse(const struct sock *sk, struct dst_entry *dst)
 	return NULL;
 }
 
-/* What was promoted just before must count: the tasklet is to run, or running. */
-static void catch_up(struct synq_record *record)
-{
-	bool more;
-
-	if (READ_ONCE(record->order.state))
-		synq_record_place(record, &more);
-}
-
 /*
- * The kernel is told that there is no child, and does not count a drop.  False: it cannot
- * be held.
+ * The kernel is told that there is no child.  @had_slot: it only has to follow others.
+ * False: it cannot be held.
  */
 static bool hold(struct synq_record *record, const struct synq_conf *conf,
 		 const struct synq_class *class, const struct sock *sk,
-		 struct sk_buff *skb, struct request_sock *req)
+		 struct sk_buff *skb, struct request_sock *req, bool had_slot)
 {
 	int err = synq_hold_add(record, conf, class, skb, req);
 
 	if (!err && !synq_acceptq_was_asked(sk, req))
 		synq_admission_complete(&record->admission, class, sk, req,
-					SYNQ_FINAL_ACK, false);
+					SYNQ_FINAL_ACK, had_slot);
 	return !err || err == -EEXIST;
 }
 
@@ -193,7 +184,7 @@ static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
 	if (held == SYNQ_HOLD_KEPT)
 		goto out;
 	if (conf) {
-		catch_up(record);
+		synq_record_catch_up(record);
 		class = synq_classify_request(conf, sk, req);
 	}
 	if (conf && held == SYNQ_HOLD_STRANGER) {
@@ -202,11 +193,13 @@ static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
 		case SYNQ_GATE_PASS:
 			break;
 		case SYNQ_GATE_HOLD:
-			if (!hold(record, conf, class, sk, skb, req))
+			if (!hold(record, conf, class, sk, skb, req, false))
 				child = drop(record, class, sk, req, dst);
 			goto out;
 		case SYNQ_GATE_FOLLOW:
-			if (hold(record, conf, class, sk, skb, req))
+			/* Without a route, which trying may cost it, no reset is possible. */
+			if (hold(record, conf, class, sk, skb, req, true) ||
+			    !skb_dst(skb))
 				goto out;
 			break;
 		case SYNQ_GATE_REFUSE:
@@ -238,6 +231,9 @@ static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
 			synq_admission_complete(&record->admission, class, sk,
 						req, final, true);
 	}
+	if (!child && class && held == SYNQ_HOLD_STRANGER &&
+	    synq_gate_missed(conf, &listener, class, sk, skb, final))
+		hold(record, conf, class, sk, skb, req, false);
 out:
 	rcu_read_unlock();
 	local_bh_enable();

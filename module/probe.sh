@@ -38,5 +38,7 @@ probe TW_ISN net/tcp.h \
 	'u32 tcp_tw_isn;'
 probe HRTIMER_SETUP linux/hrtimer.h \
 	'void hrtimer_setup\('
+probe ACCECN_FAIL_MODE linux/tcp.h \
+	'struct tcp_request_sock \{[^}]*accecn_fail_mode'
 probe ACCECN net/tcp.h \
 	'tcp_ca_needs_accecn\('

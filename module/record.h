@@ -114,6 +114,15 @@ static inline struct synq_record *synq_record_find(const struct sock *sk)
 	return rhashtable_lookup(&synq_records, &sk, synq_record_params);
 }
 
+/* What was promoted just before must count: the tasklet is to run, or running. */
+static inline void synq_record_catch_up(struct synq_record *record)
+{
+	bool more;
+
+	if (READ_ONCE(record->order.state))
+		synq_record_place(record, &more);
+}
+
 /**
  * synq_record_listener() - the configured listener, as it is for a socket
  * @record: of the socket

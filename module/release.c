@@ -44,6 +44,7 @@ static void replay(struct synq_held *held, bool has_room)
 
 	held->forced = !has_room;
 	held->promoted = false;
+	held->was_full = false;
 	spin_lock(&record->hold.lock);
 	skb = synq_held_take(held);
 	spin_unlock(&record->hold.lock);
@@ -55,10 +56,10 @@ static void replay(struct synq_held *held, bool has_room)
 	held->replayed = NULL;
 	is_gone = synq_held_is_gone(held);
 	if (has_room && copy && had_way && !held->promoted && !is_gone &&
-	    synq_held_put_back(held, skb, sk_acceptq_is_full(record->sk)))
+	    synq_held_put_back(held, skb))
 		return;
 	if (copy)
-		kfree_skb(skb);
+		consume_skb(skb);
 	if (has_room && held->promoted) {
 		counter = SYNQ_COUNT_RELEASED;
 		count_time(held, ktime_get_ns());
@@ -129,7 +130,8 @@ static struct synq_held *next_of(struct synq_record *record,
 
 		held = list_first_entry_or_null(&record->hold.fifo[class->slot],
 						struct synq_held, list);
-		if (held && (!next || precedes(record, conf, listener, held, next)) &&
+		if (held && held->tried != record->hold.ticks &&
+		    (!next || precedes(record, conf, listener, held, next)) &&
 		    has_room(record, conf, listener, class))
 			next = held;
 	}
@@ -154,15 +156,19 @@ static struct synq_held *first_of(struct synq_record *record)
 	return NULL;
 }
 
-/* Or it came by a snapshot of before, to a class that is not there any more. */
-static bool is_to_go(const struct synq_conf *conf, const struct synq_held *held, u64 now_ns)
+static void classify_anew(const struct synq_conf *conf, struct synq_held *held)
 {
-	return synq_held_is_gone(held) ||
-	       synq_held_has_had_its_time(held->record->sk, held->req, now_ns) ||
-	       (held->slot >= SYNQ_SLOT_FIRST && !conf->class[held->slot].name[0]);
+	synq_held_list_out(held);
+	synq_held_set_class(held, synq_classify_request(conf, held->record->sk,
+							held->req));
+	synq_held_list_in(held, false);
 }
 
-/* Who is gone, or has had its time: seldom, since all are looked at. */
+/*
+ * Who is gone, or has had its time: seldom, since all are looked at.  TCP decides about
+ * the latter, whether there is room for its class or not: if it has no slot either, it is
+ * as if the segment came only now.
+ */
 static void look_at_all(struct synq_record *record, const struct synq_conf *conf)
 {
 	struct synq_hold *hold = &record->hold;
@@ -174,26 +180,27 @@ static void look_at_all(struct synq_record *record, const struct synq_conf *conf
 
 	if (time_before(jiffies, hold->looked + LOOK_PERIOD))
 		return;
-	spin_lock_bh(&hold->lock);
+	spin_lock(&hold->lock);
 	for (slot = 0; slot < SYNQ_SLOTS && budget; slot++)
-		list_for_each_entry_safe(held, next, &hold->fifo[slot], list)
-			if (is_to_go(conf, held, now_ns)) {
+		list_for_each_entry_safe(held, next, &hold->fifo[slot], list) {
+			if (synq_held_is_gone(held) ||
+			    synq_held_has_had_its_time(record->sk, held->req, now_ns)) {
 				synq_held_list_out(held);
 				list_add_tail(&held->list, &out);
 				if (!--budget)
 					break;
+			} else if (conf->class[held->slot].since != held->since) {
+				/* It came here by a snapshot of before. */
+				classify_anew(conf, held);
 			}
+		}
 	/* Else the rest is looked at in the next tick. */
 	if (budget)
 		hold->looked = jiffies;
-	spin_unlock_bh(&hold->lock);
+	spin_unlock(&hold->lock);
 	list_for_each_entry_safe(held, next, &out, list) {
 		list_del_init(&held->list);
-		/* Given up: it is as if its segments had been dropped when they came. */
-		if (synq_held_is_gone(held))
-			synq_held_end(held, true, SYNQ_COUNT_HOLD_GONE);
-		else
-			synq_held_end(held, false, SYNQ_COUNT_HOLD_FLUSHED);
+		give(held, false);
 	}
 }
 
@@ -216,18 +223,20 @@ static void release_some(struct synq_record *record)
 
 	conf = synq_record_conf(record, &listener);
 	over = is_over(record, conf, &listener);
-	if (!over) {
-		look_at_all(record, conf);
+	if (!over)
 		synq_acceptq_settle(record->sk, &record->acceptq, record->counters);
-	}
 	for (budget = AT_ONCE; budget; budget--) {
-		spin_lock_bh(&hold->lock);
+		/* Whom the last one has become must count. */
+		synq_record_catch_up(record);
+		spin_lock(&hold->lock);
 		held = over ? first_of(record) : next_of(record, conf, &listener);
-		spin_unlock_bh(&hold->lock);
+		spin_unlock(&hold->lock);
 		if (!held)
 			break;
 		give(held, !over);
 	}
+	if (!over)
+		look_at_all(record, conf);
 }
 
 static enum hrtimer_restart tick(struct hrtimer *timer)
@@ -237,15 +246,16 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	bool more;
 
 	rcu_read_lock();
+	hold->ticks++;
 	release_some(record);
 	rcu_read_unlock();
-	spin_lock_bh(&hold->lock);
+	spin_lock(&hold->lock);
 	more = hold->n && !hold->closed;
 	hold->is_armed = more;
-	spin_unlock_bh(&hold->lock);
+	spin_unlock(&hold->lock);
 	if (!more)
 		return HRTIMER_NORESTART;
-	hrtimer_forward_now(timer, ns_to_ktime(SYNQ_RELEASE_TICK));
+	hrtimer_forward(timer, ktime_get(), ns_to_ktime(SYNQ_RELEASE_TICK));
 	return HRTIMER_RESTART;
 }
 
@@ -307,7 +317,7 @@ void synq_release_all(struct synq_record *record, bool close)
 	} while (true);
 }
 
-static struct synq_held *oldest_of(const struct list_head *fifo)
+static struct synq_held *oldest_of(struct list_head *fifo)
 {
 	struct synq_held *oldest = NULL, *held;
 	u8 slot;
@@ -318,21 +328,6 @@ static struct synq_held *oldest_of(const struct list_head *fifo)
 			oldest = held;
 	}
 	return oldest;
-}
-
-static void classify_anew(const struct synq_conf *conf, struct synq_held *held)
-{
-	const struct synq_class *class;
-
-	synq_held_list_out(held);
-	class = synq_classify_request(conf, held->record->sk, held->req);
-	if (class->slot != held->slot || class->since != held->since) {
-		synq_held_count(held, SYNQ_COUNT_HOLD_FLUSHED);
-		held->slot = class->slot;
-		held->since = class->since;
-		synq_held_count(held, SYNQ_COUNT_HELD);
-	}
-	synq_held_list_in(held, false);
 }
 
 /**

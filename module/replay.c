@@ -6,14 +6,25 @@
 #include <net/inet_connection_sock.h>
 #include <net/protocol.h>
 #include <net/tcp.h>
+#include <net/xfrm.h>
 #include "compat.h"
 #include "replay.h"
 #include "tcpopt.h"
 
 #define COPY_MAX	512	/* bytes: smaller segments are copied, as no page waits then */
 
+static bool passes_policy(const struct sock *sk, struct sk_buff *skb)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (skb->protocol == htons(ETH_P_IPV6))
+		return xfrm6_policy_check((struct sock *)sk, XFRM_POLICY_IN, skb);
+#endif
+	return xfrm4_policy_check((struct sock *)sk, XFRM_POLICY_IN, skb);
+}
+
 /**
  * synq_replay_copy() - copy a segment, to give it to TCP later
+ * @sk: its listener
  * @skb: as TCP has it
  *
  * What TCP has done to it is undone in the copy: its control block is IP's again.
@@ -21,7 +32,7 @@
  * Context: BH off, rcu_read_lock()
  * Return: NULL if it is not to be held, or without memory
  */
-struct sk_buff *synq_replay_copy(struct sk_buff *skb)
+struct sk_buff *synq_replay_copy(const struct sock *sk, struct sk_buff *skb)
 {
 	struct sk_buff *copy;
 
@@ -41,6 +52,14 @@ struct sk_buff *synq_replay_copy(struct sk_buff *skb)
 			sizeof(struct inet_skb_parm));
 	/* A connection that is tracked would keep its namespace. */
 	nf_reset_ct(copy);
+	/*
+	 * As TCP will ask then.  What IPsec knew of a packet may be used up, and of one that
+	 * was rewritten it has to ask conntrack.
+	 */
+	if (!passes_policy(sk, copy)) {
+		kfree_skb(copy);
+		return NULL;
+	}
 	copy->skb_iif = skb->dev->ifindex;
 	copy->dev = NULL;
 	return copy;

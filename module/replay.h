@@ -10,8 +10,9 @@
 
 struct net;
 struct request_sock;
+struct sock;
 
-struct sk_buff *synq_replay_copy(struct sk_buff *skb);
+struct sk_buff *synq_replay_copy(const struct sock *sk, struct sk_buff *skb);
 bool synq_replay(struct net *net, struct sk_buff *skb);
 u64 synq_replay_rtt_us(const struct request_sock *req, const struct sk_buff *skb,
 		       u64 now_ns);

@@ -15,35 +15,46 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/hold_lib.sh"
-plan 45
+plan 48
 load_synq
 
 # --- in time ---
 talks=(-K "$TMP/stay")
 begin_held
-served_soon "client first" $WAITING
+served_soon "client first" "$WAITING"
 talks=(-q)
 begin_held -m list -B hello -r 0
 served_soon "server first" 0
 by_ipv6
 talks=(-K "$TMP/stay")
 begin_held -a ::
-served_soon "IPv6" $WAITING
+served_soon "IPv6" "$WAITING"
 TO=$V4 GOLD=10.1.0.1 FILLER=10.3.0.1
 LATECOMER=10.3.9.1 LATE_NET=10.3.9.0/24 NOBODY=192.0.2.9
 begin_held -a ::
-served_soon "IPv4 at a socket of IPv6" $WAITING
+served_soon "IPv4 at a socket of IPv6" "$WAITING"
 
 # --- not in time ---
 talks=()
 begin_held
+before=$(counter bulk promoted)
 check "after 6 s they are given to the kernel" wait_for 10 counter_is bulk held_now 0
-is "and counted" "$(counter bulk hold_flushed)" $WAITING
-is "which has promoted them" "$(counter bulk promoted)" \
-	$(($(counter bulk placed)))
+is "and counted" "$(counter bulk hold_flushed)" "$WAITING"
+is "which promotes them, having slots" $(($(counter bulk promoted) - before)) "$WAITING"
 touch "$TMP/go"
 is "they are served in the end" "$(served answered)" $((LATE + BULK))
 stop "$held"
+
+# --- others have room ---
+for order in strict weighted fifo; do
+	begin_held
+	sq listener set port $PORT order $order
+	"$PEER" client -N "$CLI" -n 5 -c 1 -s 10.1.0.1 -A -w 20000 $V4 $PORT >"$TMP/gold"
+	is "order $order: who has room is not held" \
+		"$(field "$TMP/gold" acked) $(counter gold held)" "5 0"
+	touch "$TMP/go"
+	stop "$held" "${fillers[@]}"
+done
 
 # --- clients go ---
 begin_held
@@ -65,7 +76,7 @@ stop "${fillers[1]}"
 begin_held
 sq off
 check "off: nobody is held" counter_is bulk held_now 0
-is "off: each is counted" "$(counter bulk hold_flushed)" $WAITING
+is "off: each is counted" "$(counter bulk hold_flushed)" "$WAITING"
 touch "$TMP/go"
 is "off: all are served" "$(served answered)" $((LATE + BULK))
 sq on
@@ -74,7 +85,7 @@ stop "$held"
 # --- another configuration ---
 begin_held
 sq class set bulk priority 7
-is "another configuration: they are held as before" "$(counter bulk held_now)" $WAITING
+is "another configuration: they are held as before" "$(counter bulk held_now)" "$WAITING"
 is "another configuration: the account adds up" "$(account bulk)" 0
 touch "$TMP/go"
 is "another configuration: all are served" "$(served answered)" $((LATE + BULK))

@@ -6,7 +6,7 @@
 # wait; their listener listens anew, or closes and another one of its group gets them; the
 # device that they came by goes; their network namespace does.
 #
-# Would miss its mark if: who is held for a class stayed behind when it changed, a
+# Must fail if: who is held for a class stayed behind when it changed, a
 # connection were lost or reset that the stock kernel keeps, or a segment kept a device or
 # a namespace.
 #
@@ -25,7 +25,7 @@ more_migrated() {
 # --- another class ---
 begin_held
 sq match add source $LATE_NET class gold
-check "another class: they are released" wait_for 5 counter_is gold released $WAITING
+check "another class: they are released" wait_for 5 counter_is gold released "$WAITING"
 is "another class: bulk's account adds up" "$(account bulk)" 0
 is "another class: gold's, too" "$(account gold) $(counter gold held_now)" "0 0"
 touch "$TMP/go"
@@ -37,7 +37,7 @@ begin_held
 set_sysctl "$SRV" net.ipv4.tcp_abort_on_overflow 1
 check "tcp_abort_on_overflow: nobody is held" wait_for 5 counter_is bulk held_now 0
 is "tcp_abort_on_overflow: there were slots for them" \
-	"$(counter bulk hold_flushed)" $WAITING
+	"$(counter bulk hold_flushed)" "$WAITING"
 touch "$TMP/go"
 is "tcp_abort_on_overflow: all are served" "$(served answered)" $((LATE + BULK))
 is "tcp_abort_on_overflow: nobody was reset" "$(served reset)" 0

@@ -45,7 +45,7 @@ begin_held() {
 	sq flush
 	two_classes
 	hold "$@"
-	manage $TO
+	manage "$TO"
 	rm -f "$TMP/stay"
 	overfill "${talks[@]}"
 	all_held

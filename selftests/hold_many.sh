@@ -7,7 +7,7 @@
 # goes.  Nothing is lost where the server has answered, each is counted once, and nothing
 # stays behind.
 #
-# Would miss its mark if: releasing were slow for many, a list were walked with the lock
+# Must fail if: releasing were slow for many, a list were walked with the lock
 # for long, or two who take a connection out of it met.
 #
 # Needs two CPUs: those who take them out of it.

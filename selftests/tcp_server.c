@@ -426,7 +426,8 @@ static void parse(int argc, char **argv)
 	int c;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((c = getopt(argc, argv, "N:a:b:m:H:C:E:B:D:F:G:I:K:L:O:j:k:n:r:t:W:MRSTVXZ")) != -1) {
+	while ((c = getopt(argc, argv,
+			   "N:a:b:m:H:C:E:B:D:F:G:I:K:L:O:j:k:n:r:t:W:MRSTVXZ")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 'a': address_parse(&opt.address, optarg); break;
