@@ -6,29 +6,18 @@
  *
  * A connection that is held (hold.c) leaves its request half open, in the SYN
  * queue, which all classes share and which the kernel prunes when it is half
- * full; so there must be few, a quarter of the backlog at most.  And a
+ * full; so there must be few.  And a
  * connection that is queued for longer than its client waits is served in vain.
  * So a SYN is refused early, by the law in law.c.  It wants to know
  *
- * - what is queued, all in all and of those served before (acceptq.c);
+ * - what is queued, all in all and of those served before (acceptq.c), or held (hold.c);
  * - how fast the server takes them out (drain.c);
- * - what the handshakes under way will add, and when (flight.c).
+ * - what the handshakes under way will add (handshakes.c).
  *
- * Of most servers all this is far below the limits, and a sum is enough to see
- * it: one over all classes for the first, whose limit is the kernel's.  Only where
- * it is not, what happens until the handshake has completed is foreseen (forecast.c).
- *
- * The test reads these without a lock, since a flood's SYNs come here; only a
- * SYN that is let through, and the first to come in a new slice of time, take
- * the lock.  N CPUs may let N - 1 too many through.
- *
- * What was written a while ago counts handshakes that may be over by now.  So time is
- * let pass only where a sum of these says that there may be no room: each handshake
- * that begins or completes has it pass for its own class anyway.
+ * The test reads these without a lock and writes nothing, since a flood's SYNs come here.
  *
  * Called in softirq or process context, under rcu_read_lock().
  */
-#include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -36,204 +25,108 @@
 #include <net/request_sock.h>
 #include <net/tcp.h>
 #include "admission.h"
-#include "forecast.h"
 #include "law.h"
 #include "limit.h"
+#include "record.h"
 
-#define QUARTER(backlog)	max_t(u32, (backlog) / 4, 1)
-
-static_assert(SYNQ_SLOTS <= BITS_PER_TYPE(u32));	/* synq_admission.busy */
-
-/* Who has no reserve before him has a slack of his own: others leave him theirs. */
-static struct synq_slack *slack_of(struct synq_admission *admission,
-				   const struct synq_class *class)
-{
-	return class->reserve_before ? &admission->slack : &admission->first;
-}
-
-/* Connections that the server takes out during a handshake, as far as is known. */
-static u32 departures(const struct synq_law *law,
-		      const struct synq_admission *admission)
-{
-	if (!law->interval_ns)
-		return 0;
-	return READ_ONCE(admission->handshake_ns) / (u32)law->interval_ns;
-}
+static_assert(SYNQ_SLOTS == SYNQ_HANDSHAKES_CLASSES);
+static_assert(SYNQ_MIN_SHARE_MAX < 100);	/* share_ahead() divides by the rest */
 
 /*
  * The kernel drops the final ACK that finds a full queue, and the client's data
  * brings it back some time: too late for its turn.  So the first class is refused
  * at the SYN in time, if the server is known to be that busy, but never where there
- * is a slot in its reserve.  Departures are foreseen for it only if more than a quarter
- * of the queue leaves during a handshake, which a sum would hold against it: no forecast
- * is as safe, and there is nobody whom its slots could be left to.
+ * is a slot in its reserve.
  */
 static void limit_first(struct synq_law *law, const struct synq_class *class,
-			const struct synq_admission *admission, u32 backlog)
+			u32 backlog)
 {
 	if (class->slot == SYNQ_SLOT_LOCAL || !law->interval_ns)
 		return;
-	law->limit = synq_slack_first(READ_ONCE(admission->first.more),
-				      backlog, departures(law, admission));
+	law->limit = synq_law_limit(backlog + 1, backlog);
 	law->kept = max(law->kept, synq_limit_share(backlog,
 						    class->reserve_effective,
 						    100));
 }
 
-/* At the SYN: no forecast is exact, and the gate shall have little to do. */
-static u32 limit_at_syn(u32 limit, u32 backlog, u32 more)
+static u32 kept_at_syn(u32 kept, u32 backlog)
 {
-	if (limit == SYNQ_LIMIT_NONE)
-		return limit;
-	return synq_slack_limit(synq_limit_ack(limit, backlog), more,
-				backlog);
+	return kept - min(kept / 4, synq_law_slack(backlog));
 }
 
-static u32 kept_at_syn(u32 kept, u32 more, u32 backlog)
+/* All that may be on their way to the queue, or in it. */
+static u32 on_their_way(const struct synq_record *record)
 {
-	return kept ? kept - min(kept / 4, synq_slack(more, backlog)) : 0;
+	return READ_ONCE(record->sk->sk_ack_backlog) + READ_ONCE(record->hold.n) +
+	       READ_ONCE(record->shakes.all_expected) +
+	       READ_ONCE(record->shakes.unseen);
 }
 
-/* So long are those waited for who came before the listener was managed. */
-#define UNSEEN_NS	NSEC_PER_SEC
-
-/**
- * synq_admission_init() - nothing is known yet
- * @admission: zero
- * @sk: listener
- *
- * Context: any
- */
-void synq_admission_init(struct synq_admission *admission, const struct sock *sk)
+/* Of those that are not queued, who will be served before one that comes now. */
+static u32 ahead_of(const struct synq_record *record, const struct synq_conf *conf,
+		    const struct synq_listener *listener,
+		    const struct synq_class *class)
 {
-	u8 slot;
+	u32 ahead = READ_ONCE(record->shakes.unseen);
+	u8 p;
 
-	spin_lock_init(&admission->lock);
-	for (slot = 0; slot < SYNQ_SLOTS; slot++)
-		synq_flight_init(&admission->flight[slot]);
-	synq_flight_clock_init(&admission->clock, ktime_get_ns());
-	admission->since_ns = admission->clock.epoch_ns;
-	admission->unseen = max(inet_csk_reqsk_queue_len(sk), 0);
-	synq_halfopen_init(&admission->synqueue.halfopen, ktime_get_ns());
-	admission->handshake_ns = synq_flight_clock_least(&admission->clock);
-	admission->slice_ns = admission->clock.slice_ns;
-}
+	if (listener->order != SYNQ_ORDER_STRICT)
+		ahead += READ_ONCE(record->hold.n);
+	for (p = 0; p <= class->position; p++) {
+		u8 slot = conf->order[p];
 
-/* Something was written to a flight, or time passed: what the test at the SYN reads. */
-static void publish(struct synq_admission *admission, u8 slot)
-{
-	const struct synq_flight *flight = &admission->flight[slot];
-	u32 open = synq_flight_open(flight), ratio = synq_flight_ratio(flight);
-	u32 expected = synq_flight_expected(open, ratio);
-
-	lockdep_assert_held(&admission->lock);
-	admission->busy |= BIT(slot);
-	WRITE_ONCE(admission->all_expected, admission->all_expected -
-		   admission->expected[slot] + expected);
-	WRITE_ONCE(admission->open[slot], open);
-	WRITE_ONCE(admission->ratio[slot], ratio);
-	WRITE_ONCE(admission->expected[slot], expected);
-}
-
-/**
- * synq_admission_forget() - other classes have the slots of some that are gone
- * @admission: of the listener
- * @slots: as bits
- *
- * A SYN that was judged by the snapshot before may still count for the wrong one.
- *
- * Context: any, also under other locks: @admission's own is the innermost
- */
-void synq_admission_forget(struct synq_admission *admission, u32 slots)
-{
-	spin_lock_bh(&admission->lock);
-	for (; slots; slots &= slots - 1) {
-		u8 slot = __ffs(slots);
-
-		memset(&admission->flight[slot], 0,
-		       sizeof(admission->flight[slot]));
-		synq_flight_init(&admission->flight[slot]);
-		synq_halfopen_forget(&admission->synqueue.halfopen, slot);
-		memset(&admission->synqueue.flood[slot], 0,
-		       sizeof(admission->synqueue.flood[slot]));
-		publish(admission, slot);
+		ahead += READ_ONCE(record->shakes.expected[slot]);
+		if (listener->order == SYNQ_ORDER_STRICT)
+			ahead += READ_ONCE(record->hold.in[slot]);
 	}
-	spin_unlock_bh(&admission->lock);
+	return ahead;
 }
 
-/**
- * synq_admission_advance() - let time pass
- * @admission: of the listener
- * @sk: listener
- * @now_ns: monotonic clock, ns
- *
- * The first to come in a new slice of time advances all classes that have handshakes
- * under way: of one whose handshakes are all over no number changes.
- *
- * @now_ns may be of a moment ago, even of before the listener was managed.
- *
- * Context: any
+/*
+ * A minimum share does not wait for all of those before its class, and its part of the
+ * queue is measured by them.
  */
-void synq_admission_advance(struct synq_admission *admission,
-			    const struct sock *sk, u64 now_ns)
+static void share_ahead(struct synq_law *law, const struct synq_listener *listener,
+			const struct synq_class *class)
 {
-	u32 left;
+	u8 share = class->min_share;
+	u32 others;
 
-	if (now_ns < READ_ONCE(admission->due_ns) ||
-	    !spin_trylock_bh(&admission->lock))
+	if (listener->order != SYNQ_ORDER_STRICT || !share)
 		return;
-	synq_flight_clock_see(&admission->clock, now_ns);
-	for (left = admission->busy; left; left &= left - 1) {
-		u8 slot = __ffs(left);
-
-		if (synq_flight_is_idle(&admission->flight[slot])) {
-			admission->busy &= ~BIT(slot);
-			continue;
-		}
-		synq_flight_advance(&admission->flight[slot],
-				    &admission->clock, now_ns);
-		publish(admission, slot);
-	}
-	if (now_ns > admission->since_ns + UNSEEN_NS)
-		WRITE_ONCE(admission->unseen, 0);
-	synq_halfopen_settle(&admission->synqueue.halfopen, now_ns,
-			     max(inet_csk_reqsk_queue_len(sk), 0));
-	WRITE_ONCE(admission->due_ns,
-		   synq_flight_clock_next(&admission->clock, now_ns));
-	spin_unlock_bh(&admission->lock);
+	others = law->ahead - min(law->ahead, law->own);
+	law->due = (u64)others * share / (100 - share);
+	law->ahead = min_t(u64, law->ahead, (u64)law->own * 100 / share);
 }
 
-/* Seldom: what is refused does not wait for a lock. */
-static void learn_refused(struct synq_admission *admission,
-			  const struct synq_class *class, u32 backlog)
+static u64 lull_of(const struct synq_acceptq *queue, u64 now_ns)
 {
-	struct synq_slack *slack = slack_of(admission, class);
-	u64 now_ns = ktime_get_ns();
+	u64 last_ns = READ_ONCE(queue->drain.last_ns);
 
-	if (!synq_slack_is_news(READ_ONCE(slack->refused_ns), now_ns) ||
-	    !spin_trylock_bh(&admission->lock))
-		return;
-	/* Again, now that nobody else writes. */
-	if (synq_slack_is_news(slack->refused_ns, now_ns))
-		synq_slack_refused(slack, backlog, now_ns);
-	spin_unlock_bh(&admission->lock);
+	return max_t(u64, READ_ONCE(queue->drain.lull_ns),
+		     now_ns - min(last_ns, now_ns));
 }
 
-/* Nobody who could be in the way is queued or under way: the law lets anybody in. */
-static bool is_empty(const struct synq_admission *admission, const struct sock *sk)
+/* What leaves meanwhile, and how many would be queued if all came when they are let in. */
+static void add_pace(struct synq_law *law, const struct synq_record *record,
+		     u64 now_ns)
 {
-	return !READ_ONCE(sk->sk_ack_backlog) &&
-	       !READ_ONCE(admission->all_expected) &&
-	       !READ_ONCE(admission->unseen);
+	u32 pace = law->interval_ns ?: READ_ONCE(record->acceptq.drain.pace_ns);
+	u64 served_ns = READ_ONCE(record->shakes.clock.served_ns);
+
+	if (!pace)
+		return;
+	law->gone = READ_ONCE(record->shakes.least_ns) / pace;
+	if (served_ns > now_ns)
+		law->paced = min_t(u64, div_u64(served_ns - now_ns, pace), U32_MAX);
 }
 
 /**
  * synq_admission_has_room() - is there obviously room for one more handshake?
- * @admission: of the listener; need not be advanced
+ * @record: of the listener
  * @conf: snapshot
  * @listener: configured
  * @class: of the SYN
- * @sk: listener
  *
  * For anybody if nothing is queued or under way, and for who has neither cap nor longest
  * wait, nor any limit but the kernel's.  synq_admission_syn() would say the same, from
@@ -242,133 +135,79 @@ static bool is_empty(const struct synq_admission *admission, const struct sock *
  * Context: any
  * Return: true if so; false: synq_admission_syn() is to be asked
  */
-bool synq_admission_has_room(const struct synq_admission *admission,
+bool synq_admission_has_room(const struct synq_record *record,
 			     const struct synq_conf *conf,
 			     const struct synq_listener *listener,
-			     const struct synq_class *class,
-			     const struct sock *sk)
+			     const struct synq_class *class)
 {
-	u64 queued = READ_ONCE(sk->sk_ack_backlog);
+	u32 backlog = READ_ONCE(record->sk->sk_max_ack_backlog);
+	u32 all = on_their_way(record);
 
-	if (is_empty(admission, sk))
+	if (!all)
 		return true;
-	queued += READ_ONCE(admission->all_expected);
-	queued += READ_ONCE(admission->unseen);
-	queued += synq_slack_found(READ_ONCE(admission->first.more),
-				   READ_ONCE(sk->sk_max_ack_backlog));
 	return !class->cap && !class->reserve_before &&
 	       class->max_wait_effective == SYNQ_WAIT_NONE &&
 	       !synq_limit_keeps_any(conf, listener) &&
-	       queued <= READ_ONCE(sk->sk_max_ack_backlog);
+	       all < synq_law_limit(backlog + 1, backlog);
 }
 
 /**
  * synq_admission_syn() - may one more handshake of a class begin?
- * @admission: of the listener, advanced
+ * @record: of the listener
  * @conf: snapshot
  * @listener: configured
  * @class: of the SYN
- * @sk: listener
- * @queue: its accept queue
- * @held: connections that are held
- * @refused_ms: since this SYN was refused last; 0: it never was
+ * @now_ns: monotonic clock, ns; as for synq_handshakes_advance()
  *
  * Context: any
  * Return: SYNQ_VERDICT_ADMIT, SYNQ_VERDICT_QUEUE_REFUSE or
  * SYNQ_VERDICT_WAIT_REFUSE
  */
-enum synq_verdict synq_admission_syn(struct synq_admission *admission,
+enum synq_verdict synq_admission_syn(struct synq_record *record,
 				     const struct synq_conf *conf,
 				     const struct synq_listener *listener,
-				     const struct synq_class *class,
-				     const struct sock *sk,
-				     const struct synq_acceptq *queue,
-				     u32 held, u32 refused_ms)
+				     const struct synq_class *class, u64 now_ns)
 {
+	const struct synq_acceptq *queue = &record->acceptq;
+	const struct sock *sk = record->sk;
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
 	u32 limit = synq_limit_of(conf, listener, class, queue, backlog);
-	u32 more = READ_ONCE(slack_of(admission, class)->more);
-	struct synq_forecast forecast = {
-		.admission = admission,
-		.conf = conf,
-		.listener = listener,
-		.class = class,
-		.queued = READ_ONCE(sk->sk_ack_backlog),
-		.ahead = synq_acceptq_ahead(queue, sk, class->position),
-		.interval_ns = READ_ONCE(queue->drain.sure_ns),
-	};
 	struct synq_law law = {
-		.limit = limit_at_syn(limit, backlog, more),
-		.queued = forecast.queued,
-		.most = forecast.queued,
-		.withheld_max = SYNQ_LIMIT_NONE,
+		.limit = limit,
 		.kept = kept_at_syn(synq_limit_kept(conf, listener, class, backlog),
-				    more, backlog),
+				    backlog),
 		.cap = synq_limit_share(backlog, class->cap, 100),
-		.own = synq_acceptq_own(queue, class->position),
-		.ahead = forecast.ahead,
-		.low = min(forecast.queued, READ_ONCE(queue->drain.low)),
+		.low = min(READ_ONCE(sk->sk_ack_backlog),
+			   READ_ONCE(queue->drain.low)),
 		.interval_ns = READ_ONCE(queue->drain.interval_ns),
-		.refused_ns = (u64)refused_ms * NSEC_PER_MSEC,
 	};
-	enum synq_law_answer answer;
 
-	if (limit == SYNQ_LIMIT_NONE) {
-		limit_first(&law, class, admission, backlog);
-	} else {
-		law.withheld = min_t(u32, held,
-				     max(inet_csk_reqsk_queue_len(sk), 0));
-		law.withheld_max = QUARTER(backlog);
-	}
+	synq_handshakes_advance(&record->shakes, now_ns);
+	law.queued = on_their_way(record);
+	law.ahead = synq_acceptq_ahead(queue, sk, class->position) +
+		    ahead_of(record, conf, listener, class);
+	law.own = synq_acceptq_own(queue, class->position) +
+		  READ_ONCE(record->hold.in[class->slot]) +
+		  READ_ONCE(record->shakes.expected[class->slot]);
+	if (limit == SYNQ_LIMIT_NONE)
+		limit_first(&law, class, backlog);
+	else
+		law.limit = synq_law_limit(synq_limit_ack(limit, backlog), backlog);
 	if (class->max_wait_effective != SYNQ_WAIT_NONE)
 		law.max_wait_ns = (u64)class->max_wait_effective *
 				  NSEC_PER_MSEC;
-	synq_forecast_sum(&forecast, &law);
-	answer = synq_law(&law);
-	if (answer == SYNQ_LAW_LATE ||
-	    (answer == SYNQ_LAW_FULL &&
-	     (limit != SYNQ_LIMIT_NONE ||
-	      departures(&law, admission) > QUARTER(backlog)))) {
-		synq_forecast_slices(&forecast, &law);
-		answer = synq_law(&law);
-	}
-	switch (answer) {
+	law.lull_ns = lull_of(queue, now_ns);
+	add_pace(&law, record, now_ns);
+	share_ahead(&law, listener, class);
+	switch (synq_law(&law)) {
 	case SYNQ_LAW_ADMIT:
 		break;
 	case SYNQ_LAW_FULL:
-		/* Not for what is on its way to a queue that is short. */
-		if (law.queued >= law.limit && forecast.queued >= law.limit / 2)
-			learn_refused(admission, class, backlog);
 		return SYNQ_VERDICT_QUEUE_REFUSE;
 	case SYNQ_LAW_LATE:
 		return SYNQ_VERDICT_WAIT_REFUSE;
 	}
 	return SYNQ_VERDICT_ADMIT;
-}
-
-/**
- * synq_admission_begin() - a SYN was let through to the listener, or answered by a
- * cookie
- * @admission: of the listener
- * @class: of the SYN
- * @is_halfopen: it was let through, and takes a place in the SYN queue
- * @now_ns: monotonic clock, ns; as for synq_admission_advance()
- *
- * Context: any
- */
-void synq_admission_begin(struct synq_admission *admission,
-			  const struct synq_class *class, bool is_halfopen,
-			  u64 now_ns)
-{
-	spin_lock_bh(&admission->lock);
-	synq_flight_clock_see(&admission->clock, now_ns);
-	synq_flight_begin(&admission->flight[class->slot], &admission->clock,
-			  now_ns);
-	if (is_halfopen)
-		synq_halfopen_begin(&admission->synqueue.halfopen, class->slot,
-				    now_ns);
-	publish(admission, class->slot);
-	spin_unlock_bh(&admission->lock);
 }
 
 /* Since the SYN-ACK was sent first, by tcp_clock_us(), which is the same clock. */
@@ -380,65 +219,24 @@ static u64 age_of(const struct request_sock *req, u64 now_ns)
 }
 
 /**
- * synq_admission_complete() - a connection asked to be promoted for the first time, and
- * was queued or found no slot
- * @admission: of the listener
+ * synq_admission_complete() - a connection asked to be promoted for the first time
+ * @record: of the listener
  * @class: of the connection
- * @sk: listener
  * @req: its request
  * @final: how it asked
- * @promoted: it was queued
  *
- * Of a SYN cookie nobody knows when its SYN came: as long ago as handshakes
- * take.
- *
- * Context: any
+ * Context: BH off
  */
-void synq_admission_complete(struct synq_admission *admission,
+void synq_admission_complete(struct synq_record *record,
 			     const struct synq_class *class,
-			     const struct sock *sk,
 			     const struct request_sock *req,
-			     enum synq_final final, bool promoted)
+			     enum synq_final final)
 {
-	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
-	struct synq_flight_clock *clock = &admission->clock;
-	u64 now = ktime_get_ns(), age = 0;
+	u64 now_ns = ktime_get_ns();
+	u64 age_ns = final == SYNQ_FINAL_ACK ? age_of(req, now_ns) : 0;
 
-	spin_lock_bh(&admission->lock);
-	synq_flight_clock_see(clock, now);
-	switch (final) {
-	case SYNQ_FINAL_ACK:
-		age = age_of(req, now);
-		synq_halfopen_answered(&admission->synqueue.halfopen,
-				       class->slot, now, age);
-		/* After a retransmission it says nothing, as in Karn 1987. */
-		if (!req->num_retrans)
-			synq_flight_clock_add(clock, now, age);
-		break;
-	case SYNQ_FINAL_COOKIE:
-		age = clock->mean_ns;
-		break;
-	case SYNQ_FINAL_FASTOPEN:
-		/* Let through a moment ago, and never in the SYN queue. */
-		synq_halfopen_answered(&admission->synqueue.halfopen,
-				       class->slot, now, 0);
-		break;
-	}
-	if (now - age < admission->since_ns)
-		WRITE_ONCE(admission->unseen,
-			   admission->unseen - min(admission->unseen, 1U));
-	else
-		synq_flight_complete(&admission->flight[class->slot], clock,
-				     now, age);
-	if (!promoted)
-		synq_slack_withheld(slack_of(admission, class), backlog, now,
-				    clock->mean_ns);
-	else
-		synq_slack_promoted(slack_of(admission, class), backlog);
-	publish(admission, class->slot);
-	WRITE_ONCE(admission->handshake_ns, synq_flight_clock_least(clock));
-	WRITE_ONCE(admission->slice_ns, clock->slice_ns);
-	spin_unlock_bh(&admission->lock);
+	synq_handshakes_complete(&record->shakes, class->slot, final, age_ns,
+				 !req->num_retrans, now_ns);
 }
 
 /**

@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 /**
- * struct synq_drain_window - departures seen while the queue was never empty
+ * struct synq_drain_window - departures seen
  * @ns: how long
  * @departed: how many
  */
@@ -19,51 +19,39 @@ struct synq_drain_window {
 
 /**
  * struct synq_drain - the estimate for one queue; all zero at first
- * @last: time of the last sample, ns; 0: none yet
+ * @last_ns: time of the last sample; 0: none yet
  * @span: the present span, in which the queue has never been empty
- * @since: time before which nobody of it has left, ns
- * @follows: somebody had, between that time and its begin
- * @measured: time when @window was last added to, ns
- * @window: the present window, and the one before
- * @counts: the present span has gone into @window
+ * @counts: it has gone into @known
+ * @known: of spans that count, in the present window and the one before
  * @flow: departures of late, whether the queue was empty or not
  * @idled: it was, while @flow was taken
- * @low_since: time when @low_present was begun, ns
+ * @low_since_ns: time when @low_present was begun
  * @low_present: least number queued since
- * @low_before: in the time before
+ * @low_before: in the second before
  * @low: least number queued at an append in the last second or two
- * @pace_ns: from one departure to the next of late, at most 4 s; 0: nobody knows
- * @guess_ns: from one to the next by the last span that said so, in the worst case; 0:
- *	none did
- * @guessed: @since of that span
+ * @lull_ns: how long none had been appended before the present second began, at most 4 s
  * @interval_ns: from one departure to the next while the queue is not empty, at
- *	most 4 s; 0: nobody knows
- * @sure_ns: the same for who counts on departures, in the worst case
+ *	most 4 s; 0: not known
+ * @pace_ns: the same of late, whether it is empty or not
  *
- * One writer at a time; the last two, and @low, may be read by anybody.
+ * One writer at a time; @last_ns and the last four may be read by anybody.
  */
 struct synq_drain {
-	u64 last;
+	u64 last_ns;
 	struct synq_drain_window span;
-	u64 since;
-	bool follows;
-	u64 measured;
-	struct synq_drain_window window[2];
 	bool counts;
-
+	struct synq_drain_window known[2];
 	struct synq_drain_window flow;
 	bool idled;
 
-	u64 low_since;
+	u64 low_since_ns;
 	u32 low_present;
 	u32 low_before;
 
 	u32 low;
-	u32 pace_ns;
-	u32 guess_ns;
-	u64 guessed;
+	u32 lull_ns;
 	u32 interval_ns;
-	u32 sure_ns;
+	u32 pace_ns;
 };
 
 void synq_drain_sample(struct synq_drain *drain, u64 now_ns, u32 before,

@@ -12,8 +12,7 @@
  * 64-bit word that is read and written as a whole.  Of what two CPUs note in one
  * set at the same instant one may be forgotten, or stand there twice.
  * On a 32-bit machine a word may be torn: a fingerprint with another's time.
- * Either way a retry is taken for a first try, or the reverse: in a statistic, and
- * when law.c asks how soon a client would come back.
+ * Either way a retry is taken for a first try, or the reverse, in a statistic.
  *
  * The clock is an argument; it wraps in 50 days, and what old entries it would
  * then make young must have the fingerprint, too.  It may be behind that of who

@@ -32,16 +32,14 @@ static bool is_mp_join(const struct sk_buff *skb)
  * handshake is over, as it was foreseen.
  */
 static void turn_away(struct synq_record *record, const struct synq_class *class,
-		      const struct sock *sk, const struct sk_buff *skb,
-		      struct request_sock *req)
+		      const struct sk_buff *skb, const struct request_sock *req)
 {
 	u64 hash = synq_segment_connection(record->sn, skb);
 
 	if (synq_refusal_connection(record->sn, hash))
 		return;
 	synq_count(record->counters, class->slot, SYNQ_COUNT_COOKIE_REFUSED);
-	synq_admission_complete(&record->admission, class, sk, req,
-				SYNQ_FINAL_COOKIE, false);
+	synq_admission_complete(record, class, req, SYNQ_FINAL_COOKIE);
 }
 
 /* The kernel finds the queue full, and does what it does then. */
@@ -54,7 +52,7 @@ find_full(struct synq_record *record, const struct synq_class *class,
 	case SYNQ_FINAL_ACK:
 		return synq_hold_is_forbidden(sk) ? SYNQ_GATE_PASS : SYNQ_GATE_HOLD;
 	case SYNQ_FINAL_COOKIE:
-		turn_away(record, class, sk, skb, req);
+		turn_away(record, class, skb, req);
 		break;
 	case SYNQ_FINAL_FASTOPEN:
 		break;
@@ -75,7 +73,7 @@ put_off(struct synq_record *record, const struct synq_class *class,
 	case SYNQ_FINAL_ACK:
 		return SYNQ_GATE_HOLD;
 	case SYNQ_FINAL_COOKIE:
-		turn_away(record, class, sk, skb, req);
+		turn_away(record, class, skb, req);
 		break;
 	case SYNQ_FINAL_FASTOPEN:
 		synq_count(record->counters, class->slot,

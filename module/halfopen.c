@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Whose requests are in the SYN queue: SYNs let through to a listener that have
- * not been answered by a final ACK yet.
+ * not been answered by a final ACK yet.  And when has a class had its share of it?
  *
  * The kernel counts its half-open requests, but not by class, and does not tell
  * when it gives one up: after 63 s, after 7 s when the queue is more than half full,
@@ -13,7 +13,21 @@
  * Of those that are gone out of one slice, all but the last are taken for the ones of
  * the class that has most there: a flood's.
  *
- * It does not decide anything, read a clock or lock.  Pure.
+ * DOC: shares
+ *
+ * Half of the queue is shared out alike among the classes; who comes first has the
+ * other half.  So a class may use what no other class has a claim to, up to all of
+ * the queue where it is the only one, and finds its share free whatever the others
+ * do.
+ *
+ * A class has had its share while the queue holds no more for it, or a quarter of the
+ * queue is occupied by requests of its own that are not expected to be answered any more:
+ * each of those is sent several SYN-ACKs, to whoever it was that did not ask for them.
+ * Handshakes that only take long, as those of far clients do, are expected.  That may
+ * be over in a moment, and is asked for each SYN anew: while a flood lasts, it has that
+ * quarter, and what expires of it is replaced.
+ *
+ * It does not read a clock or lock.  Pure.
  */
 #include <linux/compiler.h>
 #include <linux/math64.h>
@@ -23,6 +37,7 @@
 #include "halfopen.h"
 
 #define SLICE_NS	(2ULL * NSEC_PER_SEC)
+#define FEW		8U	/* requests that say nothing in a short queue */
 
 static u32 *slice_at(struct synq_halfopen *halfopen, u64 slice)
 {
@@ -180,4 +195,68 @@ void synq_halfopen_settle(struct synq_halfopen *halfopen, u64 now_ns,
 		else
 			break;
 	}
+}
+
+/**
+ * synq_halfopen_share() - the share of one class
+ * @room: of the queue
+ * @classes: that have a share; not 0
+ *
+ * Context: any
+ * Return: requests; all shares together are at most half of the room
+ */
+u32 synq_halfopen_share(u32 room, u32 classes)
+{
+	return room / 2 / classes;
+}
+
+/**
+ * synq_halfopen_is_full() - does the queue hold no more requests of a class?
+ * @sight: of the class
+ *
+ * Context: any
+ * Return: true if so
+ */
+bool synq_halfopen_is_full(const struct synq_halfopen_sight *sight)
+{
+	if (sight->length >= sight->room)
+		return true;
+	return sight->own >= sight->share &&
+	       (u64)sight->length + sight->kept + sight->spare >= sight->room;
+}
+
+/* Requests that are not expected to be answered. */
+static u32 idle(const struct synq_halfopen_sight *sight)
+{
+	return sight->own - min(sight->own, sight->expected);
+}
+
+static u32 most_idle(const struct synq_halfopen_sight *sight)
+{
+	return max(sight->room / 4, min(sight->room, FEW));
+}
+
+/**
+ * synq_halfopen_is_idle() - is too much of the queue occupied by requests of a class that
+ * are not expected to be answered?
+ * @sight: of the class
+ *
+ * Context: any
+ * Return: true if so
+ */
+bool synq_halfopen_is_idle(const struct synq_halfopen_sight *sight)
+{
+	return idle(sight) >= most_idle(sight);
+}
+
+/**
+ * synq_halfopen_is_busy() - is it clearly not?
+ * @sight: of the class
+ *
+ * Context: any
+ * Return: true if it is less than half of what is too much
+ */
+bool synq_halfopen_is_busy(const struct synq_halfopen_sight *sight)
+{
+	return 2 * (u64)idle(sight) < most_idle(sight);
 }

@@ -52,6 +52,7 @@
 #include "record.h"
 #include "refusal.h"
 #include "standing.h"
+#include "synqueue.h"
 #include "tcpopt.h"
 #include "verdict.h"
 
@@ -98,7 +99,7 @@ static enum synq_cookies policy(const struct syn *syn)
 /* Full state, unless the SYN queue holds no more of it. */
 static enum synq_verdict keep(const struct syn *syn)
 {
-	if (!synq_synqueue_is_full(&syn->record->admission, syn->conf, syn->class,
+	if (!synq_synqueue_is_full(&syn->record->shakes, syn->conf, syn->class,
 				   syn->sk, syn->history.now_ns))
 		return SYNQ_VERDICT_ADMIT;
 	switch ((enum synq_excess)syn->class->excess) {
@@ -121,7 +122,7 @@ static enum synq_verdict full_state_or_cookie(const struct syn *syn)
 	switch (policy(syn)) {
 	case SYNQ_COOKIES_INHERIT:
 	case SYNQ_COOKIES_AUTO:
-		return synq_synqueue_is_flooded(&syn->record->admission, syn->conf,
+		return synq_synqueue_is_flooded(&syn->record->shakes, syn->conf,
 						syn->class, syn->sk,
 						syn->listener->port,
 						syn->history.now_ns) ?
@@ -178,16 +179,11 @@ static enum synq_verdict police(struct syn *syn)
 
 static enum synq_verdict admit(const struct syn *syn)
 {
-	struct synq_admission *admission = &syn->record->admission;
-
-	if (synq_admission_has_room(admission, syn->conf, syn->listener,
-				    syn->class, syn->sk))
+	if (synq_admission_has_room(syn->record, syn->conf, syn->listener,
+				    syn->class))
 		return SYNQ_VERDICT_ADMIT;
-	synq_admission_advance(admission, syn->sk, syn->history.now_ns);
-	return synq_admission_syn(admission, syn->conf, syn->listener,
-				  syn->class, syn->sk, &syn->record->acceptq,
-				  READ_ONCE(syn->record->hold.n),
-				  syn->history.refused_ms);
+	return synq_admission_syn(syn->record, syn->conf, syn->listener,
+				  syn->class, syn->history.now_ns);
 }
 
 /* Its connection exists already, and never uses a queue of the listener's. */
@@ -381,9 +377,10 @@ bool synq_judge(struct synq_record *record, struct sock *sk, struct sk_buff *skb
 		verdict = treat(&syn, observes, verdict, note);
 	verdict = carry_out(&syn, verdict, observes);
 	if (begins(verdict))
-		synq_admission_begin(&record->admission, syn.class,
-				     takes_place(&syn, verdict),
-				     syn.history.now_ns);
+		synq_handshakes_begin(&record->shakes, syn.class->slot,
+				      takes_place(&syn, verdict),
+				      &record->acceptq.drain,
+				      syn.history.now_ns);
 	else if (!synq_verdict_row[verdict].answers)
 		tcp_listendrop(sk);
 	return synq_verdict_row[verdict].lets_in;

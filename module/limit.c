@@ -21,8 +21,8 @@
  *
  * The last sixteenth below the limit is for final ACKs of SYN cookies: a
  * cookie's connection that is refused has no request in the SYN queue whose
- * SYN-ACK the kernel would send again.  At the SYN a sixteenth more is left, or as
- * much as it takes (slack.c), so that the gate has little to do.
+ * SYN-ACK the kernel would send again.  At the SYN a sixteenth more is left (law.h), so
+ * that the gate has little to do.
  */
 #include <linux/cpumask.h>
 #include <linux/minmax.h>

@@ -53,6 +53,7 @@
 #include <linux/slab.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
+#include "admission.h"
 #include "classify.h"
 #include "compat.h"
 #include "gate.h"
@@ -127,18 +128,16 @@ static struct sock *refuse(const struct sock *sk, struct dst_entry *dst)
 }
 
 /*
- * The kernel is told that there is no child.  @had_slot: it only has to follow others.
- * False: it cannot be held.
+ * The kernel is told that there is no child.  False: it cannot be held.
  */
 static bool hold(struct synq_record *record, const struct synq_conf *conf,
 		 const struct synq_class *class, const struct sock *sk,
-		 struct sk_buff *skb, struct request_sock *req, bool had_slot)
+		 struct sk_buff *skb, struct request_sock *req)
 {
 	int err = synq_hold_add(record, conf, class, skb, req);
 
 	if (!err && !synq_acceptq_was_asked(sk, req))
-		synq_admission_complete(&record->admission, class, sk, req,
-					SYNQ_FINAL_ACK, had_slot);
+		synq_admission_complete(record, class, req, SYNQ_FINAL_ACK);
 	return !err || err == -EEXIST;
 }
 
@@ -149,8 +148,7 @@ static struct sock *drop(struct synq_record *record, const struct synq_class *cl
 {
 	synq_count(record->counters, class->slot, SYNQ_COUNT_HOLD_FULL);
 	if (!synq_acceptq_was_asked(sk, req))
-		synq_admission_complete(&record->admission, class, sk, req,
-					SYNQ_FINAL_ACK, false);
+		synq_admission_complete(record, class, req, SYNQ_FINAL_ACK);
 	return refuse(sk, dst);
 }
 
@@ -193,12 +191,12 @@ static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
 		case SYNQ_GATE_PASS:
 			break;
 		case SYNQ_GATE_HOLD:
-			if (!hold(record, conf, class, sk, skb, req, false))
+			if (!hold(record, conf, class, sk, skb, req))
 				child = drop(record, class, sk, req, dst);
 			goto out;
 		case SYNQ_GATE_FOLLOW:
 			/* Without a route, which trying may cost it, no reset is possible. */
-			if (hold(record, conf, class, sk, skb, req, true) ||
+			if (hold(record, conf, class, sk, skb, req) ||
 			    !skb_dst(skb))
 				goto out;
 			break;
@@ -228,12 +226,11 @@ static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
 		synq_count(record->counters, class->slot, SYNQ_COUNT_PROMOTED);
 		if (held == SYNQ_HOLD_STRANGER && !asked &&
 		    !synq_gate_knows(record, skb, final))
-			synq_admission_complete(&record->admission, class, sk,
-						req, final, true);
+			synq_admission_complete(record, class, req, final);
 	}
 	if (!child && class && held == SYNQ_HOLD_STRANGER &&
 	    synq_gate_missed(conf, &listener, class, sk, skb, final))
-		hold(record, conf, class, sk, skb, req, false);
+		hold(record, conf, class, sk, skb, req);
 out:
 	rcu_read_unlock();
 	local_bh_enable();
@@ -575,7 +572,7 @@ static void sort_held(struct synq_record *record, void *conf)
 /* A new snapshot is in force, where some slots have come to mean other classes. */
 static void forget_slots(struct synq_record *record, void *slots)
 {
-	synq_admission_forget(&record->admission, *(u32 *)slots);
+	synq_handshakes_forget(&record->shakes, *(u32 *)slots);
 }
 
 /* Another snapshot is in force, or none: synq was switched off or on. */

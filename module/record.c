@@ -21,13 +21,17 @@
  */
 #include <linux/err.h>
 #include <linux/hash.h>
+#include <linux/ktime.h>
+#include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <net/inet_connection_sock.h>
 #include <net/inet_sock.h>
 #include <net/sock.h>
 #include "record.h"
 #include "release.h"
+#include "synqueue.h"
 
 struct rhashtable synq_records;
 
@@ -88,6 +92,7 @@ static void free_late(struct work_struct *work)
 	synq_release_destroy(&record->hold);
 	synq_port_put(record->counters);
 	sock_put(record->sk);
+	free_percpu(record->shakes.begun);
 	kfree(record);
 }
 
@@ -150,7 +155,12 @@ struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 	tasklet_setup(&record->order, order);
 	INIT_RCU_WORK(&record->free, free_late);
 	synq_acceptq_init(&record->acceptq);
-	synq_admission_init(&record->admission, sk);
+	/* Without it all are told to the others at once. */
+	record->shakes.begun = alloc_percpu_gfp(struct synq_begun,
+						GFP_ATOMIC | __GFP_NOWARN);
+	synq_handshakes_init(&record->shakes,
+			     max(inet_csk_reqsk_queue_len(sk), 0),
+			     ktime_get_ns());
 	synq_release_init(&record->hold);
 	return record;
 }
@@ -169,6 +179,7 @@ void synq_record_undo(struct synq_record *record)
 	struct sock *sk = record->sk;
 
 	synq_port_put(record->counters);
+	free_percpu(record->shakes.begun);
 	memset(record, 0, sizeof(*record));
 	give_back(sn, record);
 	sock_put(sk);
@@ -374,7 +385,7 @@ void synq_record_settle(struct synq_record *record)
 	synq_acceptq_settle(record->sk, &record->acceptq, record->counters);
 	conf = synq_record_conf(record, &own);
 	if (conf)
-		synq_synqueue_settle(&record->admission, conf, record->sk,
+		synq_synqueue_settle(&record->shakes, conf, record->sk,
 				     record->counters);
 	rcu_read_unlock();
 }
@@ -382,11 +393,9 @@ void synq_record_settle(struct synq_record *record)
 static void add_now(struct synq_record_now *now,
 		    const struct synq_record *record, u8 slot)
 {
-	const struct synq_synqueue *synqueue = &record->admission.synqueue;
-
 	now->queued += synq_acceptq_queued(&record->acceptq, slot);
-	now->half_open += READ_ONCE(synqueue->halfopen.open[slot]);
-	now->flooded += READ_ONCE(synqueue->flood[slot].on);
+	now->half_open += READ_ONCE(record->shakes.halfopen.open[slot]);
+	now->flooded += synq_synqueue_was_flooded(&record->shakes, slot);
 	now->held += READ_ONCE(record->hold.in[slot]);
 }
 
@@ -400,7 +409,8 @@ static void add_now(struct synq_record_now *now,
  * Return: sums over all sockets that are managed now
  */
 struct synq_record_now synq_record_now(struct synq_net *sn,
-				       const struct synq_port *counters, u8 slot)
+				       const struct synq_port *counters,
+				       u8 slot)
 {
 	struct synq_record_now now = { };
 	struct synq_record *record;

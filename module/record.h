@@ -10,7 +10,7 @@
 #include <linux/rhashtable.h>
 #include <linux/workqueue.h>
 #include "acceptq.h"
-#include "admission.h"
+#include "handshakes.h"
 #include "hold.h"
 #include "retries.h"
 #include "synq.h"
@@ -31,7 +31,7 @@ struct synq_ops;
  * @list: in &synq_net.records, or before in &synq_net.fresh
  * @order: puts what was appended to the accept queue into its place
  * @acceptq: has a lock of its own, and is under the queue's rskq_lock
- * @admission: has a lock of its own
+ * @shakes: handshakes under way; has a lock of its own
  * @hold: has a lock of its own
  * @free: after a grace period
  */
@@ -53,7 +53,7 @@ struct synq_record {
 	struct synq_acceptq acceptq;
 
 	/* written on each SYN and each final ACK */
-	struct synq_admission admission ____cacheline_aligned_in_smp;
+	struct synq_handshakes shakes ____cacheline_aligned_in_smp;
 
 	/* written while overloaded */
 	struct synq_hold hold;

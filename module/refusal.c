@@ -59,14 +59,11 @@ static u32 to_ms(u64 ns)
 bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn)
 {
 	const struct synq_refusals *refusals = rcu_dereference(sn->refusals);
-	int age;
 
 	if (!refusals)
 		return false;
-	age = synq_fingerprint_age(&refusals->fingerprints, syn->hash,
-				   to_ms(syn->now_ns));
-	syn->is_retry = age >= 0;
-	syn->refused_ms = max(age, 0);
+	syn->is_retry = synq_fingerprint_age(&refusals->fingerprints, syn->hash,
+					     to_ms(syn->now_ns)) >= 0;
 	return syn->is_retry;
 }
 

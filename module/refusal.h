@@ -19,7 +19,6 @@
  * @now_ns: monotonic clock
  * @hash: synq_segment_fingerprint()
  * @is_retry: it was refused before, set by synq_refusal_find()
- * @refused_ms: since then, likewise
  * @source_exceeded: it exceeds the rate of its source, set before
  *	synq_refusal_note()
  */
@@ -29,7 +28,6 @@ struct synq_refusal_syn {
 	u64 now_ns;
 	u64 hash;
 	bool is_retry;
-	u32 refused_ms;
 	bool source_exceeded;
 };
 

@@ -13,7 +13,7 @@
  * &synq_net.fresh_lock (BH)	sockets that packets have just begun to manage
  * &synq_acceptq.lock (BH)	our tails in the accept queue of one listener
  * rskq_lock (BH)		of a listener: its accept queue
- * &synq_admission.lock (BH)	handshakes under way at one listener
+ * &synq_handshakes.lock (BH)	handshakes under way at one listener
  * &synq_hold.lock (BH)		held connections of one listener
  * &synq_refusals.lock (BH)	sample of refused SYNs
  *

@@ -308,51 +308,6 @@ static bool pace(void)
 	return true;
 }
 
-/* A few come to an idle server, four times as fast as it takes them out. */
-static bool first_few(void)
-{
-	unsigned int i, n, k, dared = 0, all = 0;
-
-	for (i = 0; i < ARRAY_SIZE(rates); i++) {
-		u64 interval = SECOND / rates[i];
-
-		for (n = 0; n < 100; n++, all++) {
-			struct trace t = begin(rates[i], 1);
-
-			serve(&t, t.now + SECOND);
-			for (k = 0; k < 7; k++) {
-				serve(&t, t.now + tap_below(interval / 2));
-				append(&t);
-			}
-			check(!t.drain.window[0].departed, "one has counted");
-			dared += t.drain.sure_ns && t.drain.sure_ns < interval * 2 / 3;
-		}
-	}
-	check(20 * dared <= all, "%u of %u", dared, all);
-	return true;
-}
-
-/* Until a span has counted, who counts on departures has the pace at least. */
-static bool sure(void)
-{
-	struct trace t = begin(1000, 1);
-	unsigned int n;
-
-	for (n = 0; n < 30; n++) {
-		serve(&t, t.now + SECOND / 10);
-		append(&t);
-	}
-	check(!t.drain.interval_ns && t.drain.sure_ns == t.drain.pace_ns,
-	      "%u ns, the pace is %u", t.drain.sure_ns, t.drain.pace_ns);
-	run(&t, 1000, 4, 50, SECOND / 2);
-	check(t.drain.sure_ns == t.drain.interval_ns, "%u ns, %u", t.drain.sure_ns,
-	      t.drain.interval_ns);
-	serve(&t, t.now + 60 * SECOND);
-	append(&t);
-	check(t.drain.sure_ns >= t.drain.pace_ns, "%u ns, long ago", t.drain.sure_ns);
-	return true;
-}
-
 /* The queue stands while it is never short. */
 static bool lowest_length(void)
 {
@@ -373,19 +328,14 @@ static bool lowest_length(void)
 	check(drain.low == 20, "%u: for two at the most", drain.low);
 	synq_drain_sample(&drain, now + 60 * SECOND, 3, 1);
 	check(drain.low == 3, "%u: after a pause", drain.low);
-	return true;
-}
-
-/* Nobody knows what a server does that was idle for long. */
-static bool forgets(void)
-{
-	struct trace t = begin(100, 1);
-
-	run(&t, 100, 4, 50, 3 * SECOND);
-	check(near(&t, 100, 5), "%u ns", t.drain.interval_ns);
-	serve(&t, t.now + 60 * SECOND);
-	append(&t);
-	check(!t.drain.interval_ns, "%u ns", t.drain.interval_ns);
+	check(drain.lull_ns > 4 * SECOND, "%u: the pause", drain.lull_ns);
+	now += 60 * SECOND;
+	for (i = 0; i < 9; i++, now += SECOND / 10)
+		synq_drain_sample(&drain, now, 3, 1);
+	check(drain.lull_ns > 4 * SECOND, "%u: for a second", drain.lull_ns);
+	for (i = 0; i < 9; i++, now += SECOND / 10)
+		synq_drain_sample(&drain, now, 3, 1);
+	check(drain.lull_ns < SECOND, "%u: but no longer", drain.lull_ns);
 	return true;
 }
 
@@ -414,10 +364,7 @@ static const struct tap_case cases[] = {
 	{ "capacity changes", capacity_changes },
 	{ "fast again", fast_again },
 	{ "the pace", pace },
-	{ "the first few", first_few },
-	{ "the worst case", sure },
 	{ "the least length", lowest_length },
-	{ "a server that was idle for long", forgets },
 	{ "nonsense", nonsense },
 };
 

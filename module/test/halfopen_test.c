@@ -218,6 +218,130 @@ static bool at_random(void)
 	return true;
 }
 
+static const u32 rooms[] = { 1, 2, 3, 8, 16, 40, 128, 1000, 4096, 65535, ~0U };
+
+static bool room(void)
+{
+	check(synq_halfopen_room(128, 512, true) == 128, "the backlog");
+	check(synq_halfopen_room(128, 512, false) == 128, "the shorter");
+	check(synq_halfopen_room(4096, 512, false) == 384, "three quarters");
+	check(synq_halfopen_room(0, 0, false) == 1, "never nothing");
+	check(synq_halfopen_room(0, 512, true) == 1, "never nothing");
+	return true;
+}
+
+static struct synq_halfopen_sight sight_of(u32 room, u32 classes)
+{
+	return (struct synq_halfopen_sight){
+		.room = room,
+		.share = synq_halfopen_share(room, classes),
+		.kept = (classes - 1) * synq_halfopen_share(room, classes),
+	};
+}
+
+/* An empty queue is nobody's problem, however short it is. */
+static bool empty(void)
+{
+	unsigned int i, classes;
+
+	for (i = 0; i < ARRAY_SIZE(rooms); i++)
+		for (classes = 1; classes <= 17; classes++) {
+			struct synq_halfopen_sight sight = sight_of(rooms[i],
+								 classes);
+
+			check(!synq_halfopen_is_full(&sight), "%u", rooms[i]);
+			check(!synq_halfopen_is_idle(&sight), "%u", rooms[i]);
+			check(synq_halfopen_is_busy(&sight), "%u", rooms[i]);
+		}
+	return true;
+}
+
+/* Whatever one class lets in, each of the others finds its share. */
+static bool shares(void)
+{
+	unsigned int i, classes, n;
+
+	for (i = 0; i + 1 < ARRAY_SIZE(rooms); i++)
+		for (classes = 1; classes <= 17; classes++) {
+			u32 share = synq_halfopen_share(rooms[i], classes);
+			struct synq_halfopen_sight flood = sight_of(rooms[i],
+								 classes);
+			struct synq_halfopen_sight other = flood;
+
+			while (!synq_halfopen_is_full(&flood)) {
+				flood.own++;
+				flood.length++;
+			}
+			check(flood.length + flood.kept >= rooms[i] &&
+			      flood.length <= rooms[i], "%u", flood.length);
+			check(classes > 1 || flood.length == rooms[i],
+			      "alone it has all of %u", rooms[i]);
+			other.length = flood.length;
+			other.kept = (classes > 1 ? classes - 2 : 0) * share;
+			for (n = 0; classes > 1 && n < share; n++) {
+				check(!synq_halfopen_is_full(&other),
+				      "%u of %u, room %u", n, share, rooms[i]);
+				other.own++;
+				other.length++;
+			}
+		}
+	return true;
+}
+
+/* In a short queue nobody has had its share, whosever the requests are. */
+static bool low(void)
+{
+	unsigned int i, classes, n;
+
+	for (i = 0; i < ARRAY_SIZE(rooms); i++)
+		for (classes = 1; classes <= 17; classes++)
+			for (n = 0; n < 100; n++) {
+				struct synq_halfopen_sight sight =
+					sight_of(rooms[i], classes);
+
+				sight.length = n ? tap_below(rooms[i]) :
+						   rooms[i] / 4 - !!(rooms[i] / 4);
+				sight.own = sight.length - n % 3 * (sight.length / 3);
+				sight.spare = rooms[i] / 16;
+				if (!synq_halfopen_is_low(rooms[i], sight.length))
+					continue;
+				check(!synq_halfopen_is_full(&sight) &&
+				      !synq_halfopen_is_idle(&sight),
+				      "%u of %u are somebody's share",
+				      sight.length, rooms[i]);
+			}
+	check(synq_halfopen_is_low(128, 31), "31 of 128");
+	check(!synq_halfopen_is_low(128, 32), "32 of 128");
+	return true;
+}
+
+/* Far clients of one class may fill the queue; a flood a quarter of it. */
+static bool expected(void)
+{
+	struct synq_halfopen_sight sight = sight_of(128, 1);
+
+	sight.own = 120;
+	sight.length = 120;
+	sight.expected = 120;
+	check(!synq_halfopen_is_idle(&sight), "far clients");
+	check(synq_halfopen_is_busy(&sight), "far clients");
+	sight.expected = 89;
+	check(!synq_halfopen_is_idle(&sight), "31 lost");
+	check(!synq_halfopen_is_busy(&sight), "31 lost");
+	sight.expected = 88;
+	check(synq_halfopen_is_idle(&sight), "32 lost");
+	check(!synq_halfopen_is_full(&sight), "but there is room");
+	sight.own = 8;
+	sight.length = 8;
+	sight.expected = 100;
+	check(!synq_halfopen_is_idle(&sight), "more than there are");
+	sight = sight_of(16, 1);
+	sight.own = 7;
+	sight.length = 7;
+	check(!synq_halfopen_is_idle(&sight), "few say nothing");
+	return true;
+}
+
 int main(void)
 {
 	static const struct tap_case cases[] = {
@@ -228,6 +352,11 @@ int main(void)
 		{ "the oldest are gone first", settles },
 		{ "it follows a queue", like_the_queue },
 		{ "the sums agree after anything", at_random },
+		{ "room", room },
+		{ "an empty queue", empty },
+		{ "shares", shares },
+		{ "a short queue", low },
+		{ "those that are expected", expected },
 	};
 
 	return tap_run(cases, ARRAY_SIZE(cases));

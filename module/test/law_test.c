@@ -13,8 +13,7 @@
 
 /* Backlog 128, a reserve of 32; 100/s; 300 ms; nobody there. */
 static const struct synq_law idle = {
-	.limit = 88, .withheld_max = 32, .max_wait_ns = 300 * MS,
-	.interval_ns = 10 * MS,
+	.limit = 88, .max_wait_ns = 300 * MS, .interval_ns = 10 * MS,
 };
 
 static bool is(struct synq_law law, enum synq_law_answer answer)
@@ -28,8 +27,7 @@ static bool admits(void)
 {
 	check(is(idle, SYNQ_LAW_ADMIT), "an idle server");
 	check(is(with(l.limit = 1), SYNQ_LAW_ADMIT), "the shortest queue");
-	check(is(with(l.limit = ~0U, l.withheld_max = ~0U, l.queued = 1 << 30,
-		      l.most = 1 << 30, l.max_wait_ns = 0), SYNQ_LAW_ADMIT),
+	check(is(with(l.limit = ~0U, l.queued = 1 << 30, l.max_wait_ns = 0), SYNQ_LAW_ADMIT),
 	      "no limit");
 	return true;
 }
@@ -42,14 +40,14 @@ static bool nobody_there(void)
 	for (n = 0; n < 100000; n++) {
 		struct synq_law law = {
 			.limit = 1 + tap_below(200),
-			.withheld = tap_below(200),
-			.withheld_max = tap_below(200),
+			.gone = tap_below(200),
+			.paced = tap_below(200),
 			.kept = tap_below(200),
 			.cap = tap_below(200),
 			.low = tap_below(200),
 			.max_wait_ns = tap_below(1000) * MS,
+			.lull_ns = tap_below(10000) * MS,
 			.interval_ns = tap_below(1000) * MS,
-			.refused_ns = tap_below(10000) * MS,
 		};
 
 		check(is(law, SYNQ_LAW_ADMIT), "limit %u", law.limit);
@@ -66,18 +64,39 @@ static bool full(void)
 	return true;
 }
 
-static bool withheld(void)
+/* As many leave meanwhile. */
+static bool leaves(void)
 {
-	check(is(with(l.withheld = 31), SYNQ_LAW_ADMIT), "a quarter less one");
-	check(is(with(l.withheld = 32, l.most = 3), SYNQ_LAW_FULL), "a quarter");
-	check(is(with(l.withheld = 32, l.most = 2), SYNQ_LAW_ADMIT),
-	      "a quarter, but the server would idle");
-	check(is(with(l.most = 103), SYNQ_LAW_ADMIT), "may all come");
-	check(is(with(l.most = 104), SYNQ_LAW_FULL), "one too many if all come");
-	check(is(with(l.most = 98, l.withheld = 10), SYNQ_LAW_ADMIT),
-	      "beside those that wait");
-	check(is(with(l.most = 99, l.withheld = 10), SYNQ_LAW_FULL),
-	      "one too many beside those that wait");
+	check(is(with(l.queued = 97, l.gone = 10), SYNQ_LAW_ADMIT),
+	      "ten leave in time");
+	check(is(with(l.queued = 98, l.gone = 10), SYNQ_LAW_FULL), "one too many");
+	check(is(with(l.queued = 98, l.gone = 100), SYNQ_LAW_ADMIT),
+	      "more leave than are there");
+	check(is(with(l.queued = 98, l.gone = 100, l.paced = 87), SYNQ_LAW_ADMIT),
+	      "they come one after the other");
+	check(is(with(l.queued = 98, l.gone = 100, l.paced = 88), SYNQ_LAW_FULL),
+	      "they come at once");
+	check(is(with(l.queued = 87, l.paced = 1000), SYNQ_LAW_ADMIT),
+	      "they have slots all at once");
+	check(is(with(l.low = 4, l.ahead = 39, l.gone = 10), SYNQ_LAW_ADMIT),
+	      "none of ten is waited for");
+	check(is(with(l.low = 4, l.ahead = 40, l.gone = 10), SYNQ_LAW_LATE),
+	      "all others are");
+	return true;
+}
+
+/* Somewhat below that of the gate, and never nothing. */
+static bool limits(void)
+{
+	u32 backlog, limit;
+
+	check(synq_law_limit(88, 128) == 80, "a sixteenth");
+	check(synq_law_limit(30, 40) == 27, "three of a short one");
+	check(synq_law_limit(7, 128) == 5, "a third of few");
+	for (backlog = 0; backlog < 5000; backlog++)
+		for (limit = 1; limit < 20; limit++)
+			check(synq_law_limit(limit, backlog) >= 1 &&
+			      synq_law_limit(limit, backlog) <= limit, "%u", limit);
 	return true;
 }
 
@@ -136,18 +155,16 @@ static bool bursts(void)
 	check(is(with(l.low = 3, l.ahead = 100), SYNQ_LAW_LATE), "no later");
 	check(is(with(l.low = 3, l.ahead = 150, l.max_wait_ns = 2000 * MS),
 		 SYNQ_LAW_ADMIT), "unless it may wait for longer anyway");
-	check(is(with(l.low = 0, l.ahead = 3, l.interval_ns = 4000 * MS),
+	check(is(with(l.low = 0, l.ahead = 4, l.interval_ns = 4000 * MS),
 		 SYNQ_LAW_LATE), "the floor is the same");
-	check(is(with(l.low = 3, l.ahead = 100, l.refused_ns = 900 * MS),
-		 SYNQ_LAW_LATE), "who was refused lately comes back soon");
-	check(is(with(l.low = 3, l.ahead = 199, l.refused_ns = 2000 * MS),
-		 SYNQ_LAW_ADMIT), "who was refused long ago comes back late");
-	check(is(with(l.low = 3, l.ahead = 200, l.refused_ns = 2000 * MS),
-		 SYNQ_LAW_LATE), "but gets no more time than that");
-	check(is(with(l.low = 3, l.ahead = 400, l.refused_ns = 16000 * MS),
+	check(is(with(l.low = 3, l.ahead = 199, l.lull_ns = 2000 * MS),
+		 SYNQ_LAW_ADMIT), "after a lull of 2 s as many as in 2 s");
+	check(is(with(l.low = 3, l.ahead = 200, l.lull_ns = 2000 * MS),
+		 SYNQ_LAW_LATE), "but no more");
+	check(is(with(l.low = 3, l.ahead = 400, l.lull_ns = 16000 * MS),
 		 SYNQ_LAW_LATE), "and 4 s at most");
-	check(is(with(l.low = 4, l.ahead = 30, l.refused_ns = 2000 * MS),
-		 SYNQ_LAW_LATE), "in a queue that stands it waits like all");
+	check(is(with(l.low = 4, l.ahead = 30, l.lull_ns = 2000 * MS),
+		 SYNQ_LAW_LATE), "a queue that stands has none");
 	return true;
 }
 
@@ -155,7 +172,8 @@ static const struct tap_case cases[] = {
 	{ "admits", admits },
 	{ "nobody is there", nobody_there },
 	{ "full", full },
-	{ "withheld", withheld },
+	{ "what leaves meanwhile", leaves },
+	{ "limits", limits },
 	{ "cap", cap },
 	{ "kept slots", kept },
 	{ "waits in a queue that stands", waits },

@@ -3,8 +3,8 @@
 #ifndef _SYNQ_TEST_LINUX_COMPILER_H
 #define _SYNQ_TEST_LINUX_COMPILER_H
 
-#define READ_ONCE(x)		(x)
-#define WRITE_ONCE(x, value)	((x) = (value))
+#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
 
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 #define noinline	__attribute__((noinline))
