@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The gate: at the final ACK, may this connection be promoted from the SYN
- * queue to the accept queue now?  admission.c knows whether its class has a
- * slot; this file knows when having none must not matter, and counts.
+ * The gate: at the final ACK, may this connection be promoted from the SYN queue to the
+ * accept queue now?  admission.c knows whether its class has a slot; this file knows when
+ * having none must not matter, has connections held that have to wait (hold.c), and
+ * counts.
  *
- * Who has to wait is held (hold.c), but for connections of SYN cookies: those are dropped,
- * as by the stock kernel, which also happens where the whole queue is full.
+ * Connections of SYN cookies are not held: they are dropped, as by the stock kernel.
  *
- * Called from the borrowed syn_recv_sock() of a listener (listener.c), in
- * softirq, under rcu_read_lock(), for one request possibly on two CPUs at once.
+ * Called from the borrowed syn_recv_sock() of a listener (listener.c), with BH off and
+ * under rcu_read_lock(), for one request possibly on two CPUs at once.
  */
+#include <linux/ipv6.h>
 #include <net/inet_connection_sock.h>
+#include <net/ip.h>
 #include <net/tcp.h>
 #include "admission.h"
 #include "gate.h"
@@ -31,28 +33,70 @@ static bool is_mp_join(const struct sk_buff *skb)
  * It leaves nothing behind, and asks again with each segment of its client; but its
  * handshake is over, as it was foreseen.
  */
-static void turn_away(struct synq_record *record, const struct synq_class *class,
-		      const struct sk_buff *skb, const struct request_sock *req)
+static void turn_away(const struct synq_gate *gate)
 {
-	u64 hash = synq_segment_connection(record->sn, skb);
+	struct synq_record *record = gate->record;
+	u64 hash = synq_segment_connection(record->sn, gate->skb);
 
 	if (synq_refusal_connection(record->sn, hash))
 		return;
-	synq_count(record->counters, class->slot, SYNQ_COUNT_COOKIE_REFUSED);
-	synq_admission_complete(record, class, req, SYNQ_FINAL_COOKIE);
+	synq_count(record->counters, gate->class->slot, SYNQ_COUNT_COOKIE_REFUSED);
+	synq_admission_complete(record, gate->class, gate->req, SYNQ_FINAL_COOKIE);
 }
 
-/* The kernel finds the queue full, and does what it does then. */
-static enum synq_gate_answer
-find_full(struct synq_record *record, const struct synq_class *class,
-	  const struct sock *sk, const struct sk_buff *skb,
-	  struct request_sock *req, enum synq_final final)
+/* For synq why: the client has done nothing wrong, but does not get in yet. */
+static void sample(const struct synq_gate *gate, enum synq_refused reason)
 {
-	switch (final) {
+	const struct sk_buff *skb = gate->skb;
+	bool is_v6 = skb->protocol == htons(ETH_P_IPV6);
+
+	synq_refusal_sample_final(gate->record->sn, gate->record->counters,
+				  gate->class, reason,
+				  is_v6 ? (const void *)&ipv6_hdr(skb)->saddr :
+					  (const void *)&ip_hdr(skb)->saddr,
+				  is_v6);
+}
+
+/* Its handshake is over, and no flood's, whether it gets in or not. */
+static void end_handshake(const struct synq_gate *gate)
+{
+	if (!synq_acceptq_was_asked(gate->record->sk, gate->req))
+		synq_admission_complete(gate->record, gate->class, gate->req,
+					SYNQ_FINAL_ACK);
+}
+
+static bool hold(const struct synq_gate *gate)
+{
+	int err = synq_hold_add(gate->record, gate->conf, gate->class, gate->skb,
+				gate->req);
+
+	if (!err) {
+		end_handshake(gate);
+		sample(gate, SYNQ_REFUSED_HELD);
+	}
+	return !err || err == -EEXIST;
+}
+
+static enum synq_gate_answer hold_or_drop(const struct synq_gate *gate)
+{
+	if (hold(gate))
+		return SYNQ_GATE_HELD;
+	synq_count(gate->record->counters, gate->class->slot, SYNQ_COUNT_HOLD_FULL);
+	end_handshake(gate);
+	sample(gate, SYNQ_REFUSED_HOLD_FULL);
+	return SYNQ_GATE_REFUSE;
+}
+
+/* Its class has a slot, but the kernel has none. */
+static enum synq_gate_answer find_full(const struct synq_gate *gate)
+{
+	switch (gate->final) {
 	case SYNQ_FINAL_ACK:
-		return synq_hold_is_forbidden(sk) ? SYNQ_GATE_PASS : SYNQ_GATE_HOLD;
+		if (synq_hold_is_forbidden(gate->record->sk))
+			break;
+		return hold_or_drop(gate);
 	case SYNQ_FINAL_COOKIE:
-		turn_away(record, class, skb, req);
+		turn_away(gate);
 		break;
 	case SYNQ_FINAL_FASTOPEN:
 		break;
@@ -60,112 +104,104 @@ find_full(struct synq_record *record, const struct synq_class *class,
 	return SYNQ_GATE_PASS;
 }
 
-static enum synq_gate_answer
-put_off(struct synq_record *record, const struct synq_class *class,
-	const struct sock *sk, const struct sk_buff *skb,
-	struct request_sock *req, enum synq_final final)
+/* Its class has no slot. */
+static enum synq_gate_answer put_off(const struct synq_gate *gate)
 {
-	if (synq_hold_is_forbidden(sk)) {
-		synq_count(record->counters, class->slot, SYNQ_COUNT_GATE_BYPASSED);
+	struct synq_port *port = gate->record->counters;
+
+	if (synq_hold_is_forbidden(gate->record->sk)) {
+		synq_count(port, gate->class->slot, SYNQ_COUNT_GATE_BYPASSED);
 		return SYNQ_GATE_PASS;
 	}
-	switch (final) {
+	switch (gate->final) {
 	case SYNQ_FINAL_ACK:
-		return SYNQ_GATE_HOLD;
+		return hold_or_drop(gate);
 	case SYNQ_FINAL_COOKIE:
-		turn_away(record, class, skb, req);
+		turn_away(gate);
 		break;
 	case SYNQ_FINAL_FASTOPEN:
-		synq_count(record->counters, class->slot,
-			   SYNQ_COUNT_FASTOPEN_DECLINED);
+		synq_count(port, gate->class->slot, SYNQ_COUNT_FASTOPEN_DECLINED);
 		break;
 	}
 	return SYNQ_GATE_REFUSE;
 }
 
+/* Others are held who come before it, and for whom there is room. */
+static enum synq_gate_answer follow(const struct synq_gate *gate)
+{
+	if (hold(gate))
+		return SYNQ_GATE_HELD;
+	/* Trying may have cost it its route, without which no reset can be sent. */
+	return skb_dst(gate->skb) ? SYNQ_GATE_PASS : SYNQ_GATE_REFUSE;
+}
+
 /**
  * synq_gate() - may a connection be promoted now?
- * @record: of the listener
- * @conf: snapshot
- * @listener: configured, as it is for @sk
- * @class: of the connection
- * @sk: listener
- * @skb: segment that completes the handshake
- * @req: request to be promoted; it is not held
- * @final: how it asks
+ * @gate: the connection, which is not held
  *
  * While tcp_abort_on_overflow is set, which the kernel reads at each refusal,
  * waiting would mean a reset: everything passes.
  *
- * Context: any, rcu_read_lock()
- * Return: what is to be done, which is counted, but for holding it
+ * Context: BH off, rcu_read_lock()
+ * Return: what is to be done, which is counted
  */
-enum synq_gate_answer synq_gate(struct synq_record *record,
-				const struct synq_conf *conf,
-				const struct synq_listener *listener,
-				const struct synq_class *class,
-				const struct sock *sk, const struct sk_buff *skb,
-				struct request_sock *req, enum synq_final final)
+enum synq_gate_answer synq_gate(const struct synq_gate *gate)
 {
-	bool is_full = sk_acceptq_is_full(sk);
-	bool has_slot = synq_admission_promote(conf, listener, class, sk,
-					       &record->acceptq, final);
+	const struct synq_record *record = gate->record;
+	bool is_full = sk_acceptq_is_full(record->sk);
+	bool has_slot = synq_admission_promote(gate->conf, gate->listener, gate->class,
+					       record->sk, &record->acceptq, gate->final);
 
-	if (synq_conf_observes(conf, listener, class)) {
+	if (synq_conf_observes(gate->conf, gate->listener, gate->class)) {
 		/* Who finds it full is turned away by the kernel, and counted when let in. */
-		if (!has_slot && !is_full && !is_mp_join(skb))
-			synq_count(record->counters, class->slot,
+		if (!has_slot && !is_full && !is_mp_join(gate->skb))
+			synq_count(record->counters, gate->class->slot,
 				   SYNQ_COUNT_WOULD_HOLD);
 		return SYNQ_GATE_PASS;
 	}
-	if (is_mp_join(skb))
+	if (is_mp_join(gate->skb))
 		return SYNQ_GATE_PASS;
 	if (!has_slot)
-		return put_off(record, class, sk, skb, req, final);
+		return put_off(gate);
 	if (is_full)
-		return find_full(record, class, sk, skb, req, final);
-	return final == SYNQ_FINAL_ACK &&
-	       synq_hold_is_before(record, conf, listener, class) ?
-	       SYNQ_GATE_FOLLOW : SYNQ_GATE_PASS;
+		return find_full(gate);
+	if (gate->final == SYNQ_FINAL_ACK &&
+	    synq_hold_is_before(record, gate->conf, gate->listener, gate->class))
+		return follow(gate);
+	return SYNQ_GATE_PASS;
 }
 
 /**
  * synq_gate_missed() - TCP has not promoted a connection that was let through
- * @conf: snapshot
- * @listener: configured, as it is for @sk
- * @class: of the connection
- * @sk: listener
- * @skb: segment that completes the handshake
- * @final: how it asked
+ * @gate: the connection: it is held if another one got the last slot meanwhile
  *
- * Context: any, rcu_read_lock()
- * Return: true if another one got the last slot meanwhile, and this one is to be held
+ * Context: BH off, rcu_read_lock()
  */
-bool synq_gate_missed(const struct synq_conf *conf,
-		      const struct synq_listener *listener,
-		      const struct synq_class *class, const struct sock *sk,
-		      const struct sk_buff *skb, enum synq_final final)
+void synq_gate_missed(const struct synq_gate *gate)
 {
-	return final == SYNQ_FINAL_ACK && sk_acceptq_is_full(sk) &&
-	       !synq_hold_is_forbidden(sk) &&
-	       !synq_conf_observes(conf, listener, class) && !is_mp_join(skb);
+	const struct sock *sk = gate->record->sk;
+
+	if (gate->final == SYNQ_FINAL_ACK && sk_acceptq_is_full(sk) &&
+	    !synq_hold_is_forbidden(sk) &&
+	    !synq_conf_observes(gate->conf, gate->listener, gate->class) &&
+	    !is_mp_join(gate->skb))
+		hold(gate);
 }
 
 /**
- * synq_gate_knows() - has a connection that was promoted been turned away before?
- * @record: of the listener
- * @skb: segment that completed the handshake
- * @final: how it asked
+ * synq_gate_promoted() - TCP has promoted a connection that was let through
+ * @gate: the connection, which is not held
+ * @asked: its promotion had been refused before, so that its handshake was over then
  *
- * Of those in the SYN queue hold.c knows.
- *
- * Context: any, rcu_read_lock(), a snapshot was found
- * Return: true if so: its handshake was over then
+ * Context: BH off, rcu_read_lock()
  */
-bool synq_gate_knows(const struct synq_record *record,
-		     const struct sk_buff *skb, enum synq_final final)
+void synq_gate_promoted(const struct synq_gate *gate, bool asked)
 {
-	return final == SYNQ_FINAL_COOKIE &&
-	       synq_refusal_knows(record->sn,
-				  synq_segment_connection(record->sn, skb));
+	struct synq_record *record = gate->record;
+
+	if (asked || (gate->final == SYNQ_FINAL_COOKIE &&
+		      synq_refusal_knows(record->sn,
+					 synq_segment_connection(record->sn, gate->skb))))
+		return;
+	synq_admission_complete(record, gate->class, gate->req, gate->final);
 }

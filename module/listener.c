@@ -127,43 +127,21 @@ static struct sock *refuse(const struct sock *sk, struct dst_entry *dst)
 	return NULL;
 }
 
-/*
- * The kernel is told that there is no child.  False: it cannot be held.
- */
-static bool hold(struct synq_record *record, const struct synq_conf *conf,
-		 const struct synq_class *class, const struct sock *sk,
-		 struct sk_buff *skb, struct request_sock *req)
-{
-	int err = synq_hold_add(record, conf, class, skb, req);
-
-	if (!err && !synq_acceptq_was_asked(sk, req))
-		synq_admission_complete(record, class, req, SYNQ_FINAL_ACK);
-	return !err || err == -EEXIST;
-}
-
-/* Its handshake is over all the same, and no flood's. */
-static struct sock *drop(struct synq_record *record, const struct synq_class *class,
-			 const struct sock *sk, struct request_sock *req,
-			 struct dst_entry *dst)
-{
-	synq_count(record->counters, class->slot, SYNQ_COUNT_HOLD_FULL);
-	if (!synq_acceptq_was_asked(sk, req))
-		synq_admission_complete(record, class, req, SYNQ_FINAL_ACK);
-	return refuse(sk, dst);
-}
-
-static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
-			 struct sk_buff *skb, struct request_sock *req,
-			 struct dst_entry *dst, struct request_sock *req_unhash,
-			 bool *own_req SYNQ_SYN_RECV_REST_DECL)
+static struct sock *ask(const struct synq_pair *pair, const struct sock *sk,
+			struct sk_buff *skb, struct request_sock *req,
+			struct dst_entry *dst, struct request_sock *req_unhash,
+			bool *own_req SYNQ_SYN_RECV_REST_DECL)
 {
 	enum synq_hold_answer held = SYNQ_HOLD_STRANGER;
-	enum synq_final final = final_of(dst, req_unhash);
-	const struct synq_class *class = NULL;
-	const struct synq_conf *conf;
 	struct synq_listener listener;
 	struct synq_record *record;
 	struct sock *child = NULL;
+	struct synq_gate gate = {
+		.listener = &listener,
+		.skb = skb,
+		.req = req,
+		.final = final_of(dst, req_unhash),
+	};
 	bool asked;
 
 	smp_rmb();	/* of @pair; with cmpxchg() in borrow() */
@@ -176,38 +154,30 @@ static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
 					    own_req SYNQ_SYN_RECV_REST);
 		goto out;
 	}
-	conf = synq_record_conf(record, &listener);
+	gate.record = record;
+	gate.conf = synq_record_conf(record, &listener);
 	if (req_unhash)
 		held = synq_hold_ask(record, skb, req);
 	if (held == SYNQ_HOLD_KEPT)
 		goto out;
-	if (conf) {
+	if (gate.conf) {
 		synq_record_catch_up(record);
-		class = synq_classify_request(conf, sk, req);
+		gate.class = synq_classify_request(gate.conf, sk, req);
 	}
-	if (conf && held == SYNQ_HOLD_STRANGER) {
-		switch (synq_gate(record, conf, &listener, class, sk, skb, req,
-				  final)) {
+	if (gate.conf && held == SYNQ_HOLD_STRANGER) {
+		switch (synq_gate(&gate)) {
 		case SYNQ_GATE_PASS:
 			break;
-		case SYNQ_GATE_HOLD:
-			if (!hold(record, conf, class, sk, skb, req))
-				child = drop(record, class, sk, req, dst);
+		case SYNQ_GATE_HELD:
 			goto out;
-		case SYNQ_GATE_FOLLOW:
-			/* Without a route, which trying may cost it, no reset is possible. */
-			if (hold(record, conf, class, sk, skb, req) ||
-			    !skb_dst(skb))
-				goto out;
-			break;
 		case SYNQ_GATE_REFUSE:
 			child = refuse(sk, dst);
 			goto out;
 		}
 	}
 	/* A cookie does not say it; and the way back may depend on it. */
-	if (class && final == SYNQ_FINAL_COOKIE &&
-	    synq_classify_mark_request(conf, sk, req, class)) {
+	if (gate.conf && gate.final == SYNQ_FINAL_COOKIE &&
+	    synq_classify_mark_request(gate.conf, sk, req, gate.class)) {
 		dst_release(dst);
 		dst = NULL;
 	}
@@ -220,17 +190,15 @@ static struct sock *gate(const struct synq_pair *pair, const struct sock *sk,
 		synq_hold_promoted(req, child && *own_req);
 	if (child)
 		disinherit(record, child);
-	if (child && *own_req && class) {
+	if (child && *own_req && gate.conf) {
 		/* It is appended when we return: in softirq, after which the tasklet runs. */
 		tasklet_schedule(&record->order);
-		synq_count(record->counters, class->slot, SYNQ_COUNT_PROMOTED);
-		if (held == SYNQ_HOLD_STRANGER && !asked &&
-		    !synq_gate_knows(record, skb, final))
-			synq_admission_complete(record, class, req, final);
+		synq_count(record->counters, gate.class->slot, SYNQ_COUNT_PROMOTED);
+		if (held == SYNQ_HOLD_STRANGER)
+			synq_gate_promoted(&gate, asked);
 	}
-	if (!child && class && held == SYNQ_HOLD_STRANGER &&
-	    synq_gate_missed(conf, &listener, class, sk, skb, final))
-		hold(record, conf, class, sk, skb, req);
+	if (!child && gate.conf && held == SYNQ_HOLD_STRANGER)
+		synq_gate_missed(&gate);
 out:
 	rcu_read_unlock();
 	local_bh_enable();
@@ -258,7 +226,7 @@ static struct sock *gate##n(const struct sock *sk, struct sk_buff *skb,	\
 			    struct request_sock *req_unhash,		\
 			    bool *own_req SYNQ_SYN_RECV_REST_DECL)	\
 {									\
-	return gate(&pairs[n], sk, skb, req, dst, req_unhash,		\
+	return ask(&pairs[n], sk, skb, req, dst, req_unhash,		\
 		    own_req SYNQ_SYN_RECV_REST);			\
 }
 

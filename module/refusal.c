@@ -67,16 +67,16 @@ bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn)
 	return syn->is_retry;
 }
 
-static bool may_write(struct synq_refusals *refusals, bool is_retry, u64 now_ns)
+static bool may_write(struct synq_refusals *refusals, unsigned int kind, u64 now_ns)
 {
-	atomic64_t *word = &refusals->tat[is_retry];
+	atomic64_t *word = &refusals->tat[kind];
 	s64 tat = atomic64_read(word);
 	u64 next;
 
 	if (!synq_tbf_next(&refusals->sampler, tat, now_ns, &next)) {
 		/* Pairs with READ_ONCE in synq_refusal_is_sated(); once a jiffy. */
-		if (!synq_refusal_is_sated(refusals, is_retry))
-			WRITE_ONCE(refusals->sated[is_retry], jiffies);
+		if (!synq_refusal_is_sated(refusals, kind))
+			WRITE_ONCE(refusals->sated[kind], jiffies);
 		return false;
 	}
 	/* Who loses the exchange to another CPU leaves it at that. */
@@ -204,6 +204,30 @@ void synq_refusal_sample(struct synq_refusals *refusals,
 	if (may_write(refusals, syn->is_retry, now_ns))
 		write_sample(refusals, syn, port, class,
 			     synq_verdict_row[verdict].reason, false, now_ns);
+}
+
+/**
+ * synq_refusal_sample_final() - a final ACK has to wait, or is dropped: write it to the
+ * sample, if it is due
+ * @sn: network namespace
+ * @port: of the listener
+ * @class: of the connection
+ * @reason: why
+ * @saddr: of the client, network order
+ * @is_v6: it has 16 bytes, and not 4
+ *
+ * Context: any, rcu_read_lock()
+ */
+void synq_refusal_sample_final(const struct synq_net *sn, const struct synq_port *port,
+			       const struct synq_class *class,
+			       enum synq_refused reason, const void *saddr, bool is_v6)
+{
+	struct synq_refusals *refusals = rcu_dereference(sn->refusals);
+	const struct synq_refusal_syn syn = { .saddr = saddr, .is_v6 = is_v6 };
+	u64 now_ns = ktime_get_ns();
+
+	if (refusals && may_write(refusals, 2, now_ns))
+		write_sample(refusals, &syn, port, class, reason, false, now_ns);
 }
 
 static struct synq_refusals *refusals_of(const struct synq_net *sn)

@@ -58,9 +58,10 @@ struct synq_refusal {
 /**
  * struct synq_refusals - the memory of one network namespace
  * @rcu: freed after a grace period
- * @sated: jiffies in which the bucket of first tries, or of retries, was empty
+ * @sated: jiffies in which the bucket of first tries, of retries, or of final ACKs was
+ *	empty
  * @sampler: rate and burst of the buckets
- * @tat: bucket of first tries, and of retries
+ * @tat: bucket of first tries, of retries, and of final ACKs
  * @lock: protects @written and @sample
  * @written: refusals ever written to @sample
  * @sample: the last ones; number n, from 1, stands at n modulo its size
@@ -68,9 +69,9 @@ struct synq_refusal {
  */
 struct synq_refusals {
 	struct rcu_head rcu;
-	unsigned long sated[2];
+	unsigned long sated[3];
 	struct synq_tbf sampler;
-	atomic64_t tat[2];
+	atomic64_t tat[3];
 	spinlock_t lock;	/* protects next 2 fields */
 	unsigned long written;
 	struct synq_refusal sample[SYNQ_REFUSALS_MAX];
@@ -95,7 +96,7 @@ void synq_refusal_sample(struct synq_refusals *refusals,
 /**
  * synq_refusal_is_sated() - may nothing be written to the sample now?
  * @refusals: of a network namespace
- * @is_retry: what is to be written was refused before
+ * @kind: 1 if what is to be written was refused before; 2: a final ACK
  *
  * The bucket is not asked again in one jiffy: it has a token in 20 ms.
  *
@@ -103,14 +104,17 @@ void synq_refusal_sample(struct synq_refusals *refusals,
  * Return: true if so
  */
 static inline bool synq_refusal_is_sated(const struct synq_refusals *refusals,
-					 bool is_retry)
+					 unsigned int kind)
 {
 	const unsigned long now = jiffies;
 
 	/* Pairs with WRITE_ONCE in may_write(). */
-	return READ_ONCE(refusals->sated[is_retry]) == now;
+	return READ_ONCE(refusals->sated[kind]) == now;
 }
 
+void synq_refusal_sample_final(const struct synq_net *sn, const struct synq_port *port,
+			       const struct synq_class *class,
+			       enum synq_refused reason, const void *saddr, bool is_v6);
 bool synq_refusal_connection(const struct synq_net *sn, u64 hash);
 bool synq_refusal_knows(const struct synq_net *sn, u64 hash);
 unsigned long synq_refusal_newest(const struct synq_net *sn);

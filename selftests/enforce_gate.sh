@@ -23,7 +23,7 @@ two_classes
 hold
 manage
 overfill
-check "enforced: the late are held" held_all
+check "enforced: the late are held" wait_for 30 have_come
 shut=$(queued)
 within "enforced: the gate is shut there" "$shut" $((BACKLOG - RESERVE - 4)) \
 	$((BACKLOG - RESERVE))

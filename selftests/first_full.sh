@@ -13,7 +13,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need tc
-plan 17
+plan 18
 
 SERVICE=25 RATE=120	# ms, connections in a second: three times too many
 BACKLOG=16
@@ -78,14 +78,15 @@ overfill() {
 	must_come 20 queue_is $HELD
 	cli tc qdisc add dev veth0 root netem delay 400ms || die "no netem"
 	client "$TMP/late" -n $LATE -c $LATE -s 10.1.2.1 -S 100 -w 60000 $V4 $PORT
-	must_come 20 queue_is $SLOTS
 	over=$(mib TcpExt.ListenOverflows)
+	must_come 20 queue_is $SLOTS
 }
 
 overfill
 check "a connection that finds a full queue is held" wait_for 20 counter_from gold held 8
 # Their data comes again.
 sleep 1.5
+is "and the kernel counts none as dropped" $(($(mib TcpExt.ListenOverflows) - over)) 0
 within "once" "$(counter gold held)" 8 10
 is "and is not half open" "$(counter gold half_open)" 0
 touch "$TMP/go"

@@ -13,7 +13,7 @@
 # the gate shuts, so three of the late find room.  A quarter of the queue without an answer
 # would be a flood: hence no cookies.
 
-BACKLOG=40 RESERVE=10 LATE=10 BULK=50 WAITING=7
+BACKLOG=40 RESERVE=10 LATE=10 BULK=50
 TO=$V4 GOLD=10.1.0.1 FILLER=10.3.0.1
 LATECOMER=10.3.9.1 LATE_NET=10.3.9.0/24 NOBODY=192.0.2.9
 
@@ -108,13 +108,20 @@ served() {
 	echo $(($(field "$TMP/bulk" "$1") + $(field "$TMP/late" "$1")))
 }
 
-# held_all: the late, and hardly anybody else
-held_all() {
-	wait_for 30 counter_from bulk held $WAITING &&
-		[ "$(counter bulk held)" -le $((BACKLOG / 4)) ] && return
-	note "held: $(counter bulk held), queued: $(queued)," \
-		"half open: $(half_open)"
-	return 1
+# Each of the late has been promoted, or is held.
+have_come() {
+	local stats
+	has "$TMP/late" ^connected $LATE || return
+	stats=$(told stats -j)
+	counter_in "$stats" bulk held_now
+	[ "$found" -ge 1 ] && [ "$(half_open)" = "$found" ]
+}
+
+# all_held: sets WAITING, how many are
+all_held() {
+	must_come 30 have_come
+	WAITING=$(counter bulk held)
+	[ "$WAITING" -ge 5 ] || note "only $WAITING are held"
 }
 
 # account CLASS: held = released + gone + flushed + now
@@ -122,4 +129,9 @@ account() {
 	echo $(($(counter "$1" held) - $(counter "$1" released) -
 		$(counter "$1" hold_gone) - $(counter "$1" hold_flushed) -
 		$(counter "$1" held_now)))
+}
+
+# went_on CLASS: those that were held and are not any more; on a slow machine after 6 s
+went_on() {
+	echo $(($(counter "$1" released) + $(counter "$1" hold_flushed)))
 }

@@ -15,8 +15,17 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/hold_lib.sh"
-plan 48
+plan 49
 load_synq
+
+# why_says VERDICT: of one of the late
+why_says() {
+	local i
+	for ((i = 1; i <= LATE; i++)); do
+		! sq why "10.3.9.$i" | grep -q " $1: " || return 0
+	done
+	false
+}
 
 # --- in time ---
 talks=(-K "$TMP/stay")
@@ -86,6 +95,7 @@ stop "$held"
 begin_held
 sq class set bulk priority 7
 is "another configuration: they are held as before" "$(counter bulk held_now)" "$WAITING"
+check "synq why says so" why_says held
 is "another configuration: the account adds up" "$(account bulk)" 0
 touch "$TMP/go"
 is "another configuration: all are served" "$(served answered)" $((LATE + BULK))

@@ -50,8 +50,11 @@ begin_held -Z -L $BACKLOG
 touch "$TMP/go.listen"
 must_come 10 has "$TMP/server" "^listening again"
 check "it listens anew: nobody is held" wait_for 5 none_held
+# Those whose handshake was not over may belong to its second life.
+touch "$TMP/go"
 must_come 60 has "$TMP/late" ^done
-is "it listens anew: its clients of before are reset" "$(field "$TMP/late" reset)" $LATE
+is "it listens anew: its clients of before are reset, or served" \
+	$(($(field "$TMP/late" reset) + $(field "$TMP/late" answered))) $LATE
 "$PEER" client -N "$CLI" -s 10.1.0.1 -w 20000 -A $V4 $PORT >"$TMP/one"
 is "it listens anew: and it can be reached" "$(field "$TMP/one" acked)" 1
 stop "$held" "${fillers[@]}"

@@ -20,22 +20,6 @@ two_classes() {
 	EOT
 }
 
-# Each of the late has been promoted, or is held.
-have_come() {
-	local stats
-	has "$TMP/late" ^connected $LATE || return
-	stats=$(told stats -j)
-	counter_in "$stats" bulk held_now
-	[ "$found" -ge 1 ] && [ "$(half_open)" = "$found" ]
-}
-
-# all_held: sets WAITING, how many are
-all_held() {
-	must_come 30 have_come
-	WAITING=$(counter bulk held)
-	[ "$WAITING" -ge 5 ] || note "only $WAITING are held"
-}
-
 none_held() {
 	[ "$(conf_counter sockets)" = 0 ] || counter_is bulk held_now 0
 }

@@ -58,6 +58,8 @@ static const char * const reasons[] = {
 	[SYNQ_REFUSED_EXCESS_UNANSWERED] = "excess_unanswered",
 	[SYNQ_REFUSED_COOKIE_SENT] = "cookie_sent",
 	[SYNQ_REFUSED_SHARE_REFUSED] = "share_refused",
+	[SYNQ_REFUSED_HELD] = "held",
+	[SYNQ_REFUSED_HOLD_FULL] = "hold_full",
 };
 
 static void take(struct nlattr **attr, void *arg)
@@ -198,6 +200,10 @@ static const char *reason_text(struct conf *conf,
 		return "share-refused: its class has had its share of the SYN queue";
 	case SYNQ_REFUSED_QUEUE_REFUSED:
 		return queue_text(conf, class, text);
+	case SYNQ_REFUSED_HELD:
+		return "held: connected, and waits for a slot of its class";
+	case SYNQ_REFUSED_HOLD_FULL:
+		return "hold-full: too many wait for a slot, or it did for 6 s";
 	case SYNQ_REFUSED_WAIT_REFUSED:
 		if (!class || class->max_wait == SYNQ_MAX_WAIT_NONE)
 			return "wait-refused: would wait longer than the max-wait of that time";

@@ -106,6 +106,9 @@ enum synq_reason {
  *   cookies; not refused.
  * @SYNQ_REFUSED_SHARE_REFUSED: The class had had its share of the SYN queue,
  *   and no cookie could be sent.
+ * @SYNQ_REFUSED_HELD: A final ACK that found no slot, and waits for one.
+ * @SYNQ_REFUSED_HOLD_FULL: A final ACK that found no slot, and could not be
+ *   held.
  */
 enum synq_refused {
 	SYNQ_REFUSED_EXCESS_DROPPED,
@@ -116,6 +119,8 @@ enum synq_refused {
 	SYNQ_REFUSED_EXCESS_UNANSWERED,
 	SYNQ_REFUSED_COOKIE_SENT,
 	SYNQ_REFUSED_SHARE_REFUSED,
+	SYNQ_REFUSED_HELD,
+	SYNQ_REFUSED_HOLD_FULL,
 };
 
 #define SYNQ_SYNACK_RETRIES_MAX	127
