@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2154
 #
 # Connections that have to wait at the gate, for gate.sh, gate_sysctl.sh,
 # marks_gate.sh and hold_lib.sh.

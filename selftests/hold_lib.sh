@@ -62,7 +62,7 @@ served_soon() {
 	touch "$TMP/stay"
 	is "$1: all bulk is served" "$(served answered)" $((LATE + BULK))
 	is "$1: nobody was reset" "$(served reset)" 0
-	is "$1: all that were held were released" "$(counter bulk released)" $WAITING
+	is "$1: all that were held were released" "$(counter bulk released)" "$WAITING"
 	is "$1: the account adds up" "$(account bulk)" 0
 	is "$1: none was dropped" "$(counter bulk hold_full)" 0
 	stop "$held"
