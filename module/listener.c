@@ -227,7 +227,7 @@ static struct sock *gate##n(const struct sock *sk, struct sk_buff *skb,	\
 			    bool *own_req SYNQ_SYN_RECV_REST_DECL)	\
 {									\
 	return ask(&pairs[n], sk, skb, req, dst, req_unhash,		\
-		    own_req SYNQ_SYN_RECV_REST);			\
+		   own_req SYNQ_SYN_RECV_REST);				\
 }
 
 #define JUDGE(n)							\
@@ -236,39 +236,18 @@ static int judge##n(struct sock *sk, struct sk_buff *skb)		\
 	return judge(&pairs[n], sk, skb);				\
 }
 
-GATE(0)
-GATE(1)
-GATE(2)
-GATE(3)
-GATE(4)
-GATE(5)
-GATE(6)
-GATE(7)
-
-JUDGE(0)
-JUDGE(1)
-JUDGE(2)
-JUDGE(3)
-JUDGE(4)
-JUDGE(5)
-JUDGE(6)
-JUDGE(7)
+GATE(0) GATE(1) GATE(2) GATE(3) GATE(4) GATE(5) GATE(6) GATE(7)
+JUDGE(0) JUDGE(1) JUDGE(2) JUDGE(3) JUDGE(4) JUDGE(5) JUDGE(6) JUDGE(7)
 
 /* IPv4, IPv6, MPTCP over either; and some more. */
 static struct synq_pair pairs[PAIRS] = {
-	{ .gate = gate0, .judge = judge0 },
-	{ .gate = gate1, .judge = judge1 },
-	{ .gate = gate2, .judge = judge2 },
-	{ .gate = gate3, .judge = judge3 },
-	{ .gate = gate4, .judge = judge4 },
-	{ .gate = gate5, .judge = judge5 },
-	{ .gate = gate6, .judge = judge6 },
-	{ .gate = gate7, .judge = judge7 },
+	{ .gate = gate0, .judge = judge0 }, { .gate = gate1, .judge = judge1 },
+	{ .gate = gate2, .judge = judge2 }, { .gate = gate3, .judge = judge3 },
+	{ .gate = gate4, .judge = judge4 }, { .gate = gate5, .judge = judge5 },
+	{ .gate = gate6, .judge = judge6 }, { .gate = gate7, .judge = judge7 },
 };
 
-/*
- * Sockets of the kernel itself hold no reference to their namespace and are left alone.
- */
+/* Sockets of the kernel itself hold no reference to their namespace and are left alone. */
 static bool may_manage(const struct sock *sk)
 {
 	return inet_sk_state_load(sk) == TCP_LISTEN && sk->sk_net_refcnt &&
@@ -276,7 +255,7 @@ static bool may_manage(const struct sock *sk)
 }
 
 /* By the snapshot in force, which may say nothing, or be only observed. */
-static void set_retries(struct synq_record *record)
+static void set_retries(struct synq_record *record, void *unused)
 {
 	struct synq_listener listener;
 	const struct synq_conf *conf;
@@ -351,7 +330,7 @@ static void put_back(struct synq_record *record)
 static void leave(struct synq_record *record)
 {
 	synq_record_leave(record);
-	set_retries(record);
+	set_retries(record, NULL);
 	/* As long as its gate is there, which knows who was held. */
 	synq_release_all(record, true);
 	put_back(record);
@@ -430,7 +409,7 @@ static void settle_in(struct synq_record *record)
 		leave(record);
 		return;
 	}
-	set_retries(record);
+	set_retries(record, NULL);
 	synq_record_sort(record->sk);
 }
 
@@ -439,19 +418,12 @@ static void settle_all_in(struct synq_net *sn)
 	synq_record_each_fresh(sn, settle_in);
 }
 
-static void provide(struct synq_net *sn)
-{
-	mutex_lock(&sn->records_lock);
-	synq_record_provide(sn);
-	mutex_unlock(&sn->records_lock);
-}
-
 static void attach_work(struct work_struct *work)
 {
 	struct synq_net *sn = container_of(work, struct synq_net, attach_work);
 
 	settle_all_in(sn);
-	provide(sn);
+	synq_record_provide(sn);
 	schedule_delayed_work(&sn->tend_work, TEND_PERIOD);
 }
 
@@ -460,10 +432,9 @@ static bool is_lost(const struct synq_record *record)
 {
 	const struct sock *sk = record->sk;
 
-	if (inet_sk_state_load(sk) != TCP_LISTEN ||
-	    READ_ONCE(inet_sk(sk)->inet_num) != record->counters->port)
-		return true;
-	return ops_of(sk) != &record->ops->copy;
+	return inet_sk_state_load(sk) != TCP_LISTEN ||
+	       READ_ONCE(inet_sk(sk)->inet_num) != record->counters->port ||
+	       ops_of(sk) != &record->ops->copy;
 }
 
 static void tend(struct synq_record *record, void *unused)
@@ -543,12 +514,6 @@ static void forget_slots(struct synq_record *record, void *slots)
 	synq_handshakes_forget(&record->shakes, *(u32 *)slots);
 }
 
-/* Another snapshot is in force, or none: synq was switched off or on. */
-static void follow_retries(struct synq_record *record, void *unused)
-{
-	set_retries(record);
-}
-
 /* A new snapshot is in force: chunk by chunk, with a pause after each. */
 static void sort(struct synq_record *record, void *unused)
 {
@@ -564,18 +529,18 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 	switch ((enum synq_conf_event)event) {
 	case SYNQ_CONF_PREPARE:
 		if (change->conf)
-			provide(sn);
+			synq_record_provide(sn);
 		break;
 	case SYNQ_CONF_PUBLISHED:
 		synq_record_each(sn, leave_others, (void *)change->conf);
 		synq_record_each(sn, sort_held, (void *)change->conf);
 		if (change->fresh)
 			synq_record_each(sn, forget_slots, &change->fresh);
-		synq_record_each(sn, follow_retries, NULL);
+		synq_record_each(sn, set_retries, NULL);
 		synq_record_each(sn, sort, NULL);
 		break;
 	case SYNQ_CONF_SWITCHED:
-		synq_record_each(sn, follow_retries, NULL);
+		synq_record_each(sn, set_retries, NULL);
 		if (READ_ONCE(sn->bypass))
 			synq_record_each(sn, flush_held, NULL);
 		break;

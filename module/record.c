@@ -108,11 +108,10 @@ static void give_back(struct synq_net *sn, struct synq_record *record)
  *
  * 16 KB in one piece are more than a packet can count on.
  *
- * Context: process, &synq_net.records_lock held
+ * Context: process
  */
 void synq_record_provide(struct synq_net *sn)
 {
-	lockdep_assert_held(&sn->records_lock);
 	if (!READ_ONCE(sn->spare))
 		give_back(sn, kzalloc(record_size, GFP_KERNEL_ACCOUNT));
 }
