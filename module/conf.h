@@ -63,6 +63,7 @@ struct synq_aggregates;
  * @cookies: enum synq_cookies
  * @is_default: takes what nothing else matches
  * @observe: count what would be done, and do nothing ("enforce off")
+ * @refuses: each SYN of it exceeds
  * @drops: what exceeds a rate of it is dropped, unless the listener only observes
  */
 struct synq_class {
@@ -102,6 +103,7 @@ struct synq_class {
 	u8 cookies;
 	bool is_default;
 	bool observe;
+	bool refuses;
 	bool drops;
 };
 

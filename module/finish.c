@@ -12,6 +12,7 @@
 #include "aggregate.h"
 #include "compat.h"
 #include "conf.h"
+#include "verdict.h"
 
 #define RESERVE_FIRST	25	/* per cent, for the first class */
 #define BURST_MIN	8	/* a browser opens 6 connections at once */
@@ -222,8 +223,9 @@ static void set_source_buckets(struct synq_class *class)
 
 static void set_drops(const struct synq_conf *conf, struct synq_class *class)
 {
-	class->drops = (class->rate || class->source_rate) &&
-		       class->excess == SYNQ_EXCESS_DROP &&
+	class->refuses = synq_excess_row[class->excess].always;
+	class->drops = (class->rate || class->source_rate || class->refuses) &&
+		       synq_excess_row[class->excess].over_rate == SYNQ_VERDICT_EXCESS_DROP &&
 		       !conf->observe && !class->observe;
 }
 

@@ -102,16 +102,7 @@ static enum synq_verdict keep(const struct syn *syn)
 	if (!synq_synqueue_is_full(&syn->record->shakes, syn->conf, syn->class,
 				   syn->sk, syn->history.now_ns))
 		return SYNQ_VERDICT_ADMIT;
-	switch ((enum synq_excess)syn->class->excess) {
-	case SYNQ_EXCESS_PASS:
-		return SYNQ_VERDICT_ADMIT;
-	case SYNQ_EXCESS_RESET:
-		return SYNQ_VERDICT_SHARE_RESET;
-	case SYNQ_EXCESS_DROP:
-	case SYNQ_EXCESS_COOKIE:
-		break;
-	}
-	return SYNQ_VERDICT_SHARE_REFUSE;
+	return synq_excess_row[syn->class->excess].over_share;
 }
 
 /* How an admitted SYN is to be answered. */
@@ -135,22 +126,16 @@ static enum synq_verdict full_state_or_cookie(const struct syn *syn)
 	return keep(syn);
 }
 
+/* Nobody answers what is forwarded. */
 static enum synq_verdict excess_of(const struct syn *syn)
 {
-	switch ((enum synq_excess)syn->class->excess) {
-	case SYNQ_EXCESS_DROP:
-		break;
-	case SYNQ_EXCESS_PASS:
-		return SYNQ_VERDICT_EXCESS_PASS;
-	case SYNQ_EXCESS_RESET:
-		return syn->sk ? SYNQ_VERDICT_EXCESS_RESET :
-				 SYNQ_VERDICT_EXCESS_UNANSWERED;
-	case SYNQ_EXCESS_COOKIE:
-		return syn->sk && policy(syn) != SYNQ_COOKIES_NEVER ?
-		       SYNQ_VERDICT_EXCESS_COOKIE :
-		       SYNQ_VERDICT_EXCESS_UNANSWERED;
-	}
-	return SYNQ_VERDICT_EXCESS_DROP;
+	enum synq_verdict verdict = synq_excess_row[syn->class->excess].over_rate;
+
+	if (synq_verdict_row[verdict].answers &&
+	    (!syn->sk || (verdict == SYNQ_VERDICT_EXCESS_COOKIE &&
+			  policy(syn) == SYNQ_COOKIES_NEVER)))
+		return synq_verdict_row[verdict].unanswered;
+	return verdict;
 }
 
 /* Not inline: what it has on the stack is for those only who have a rate. */
@@ -173,6 +158,8 @@ static enum synq_verdict police(struct syn *syn)
 {
 	const struct synq_class *class = syn->class;
 
+	if (class->refuses)
+		return excess_of(syn);
 	return class->rate || class->aggregates ? ask_policer(syn) :
 						  SYNQ_VERDICT_ADMIT;
 }

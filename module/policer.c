@@ -59,6 +59,8 @@ enum synq_source_answer synq_policer_ask(struct synq_net *sn,
 {
 	u64 next;
 
+	if (class->refuses)
+		return SYNQ_SOURCE_CLASS_EXCEEDS;
 	if (class->aggregates)
 		return ask_source(sn, class, is_v6, addr, now_ns);
 	if (!class->rate ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What each verdict on a SYN means.  What is done and why are two things: the verdict is
+ * What each verdict on a SYN, and each excess action, means.  What is done and why are two things: the verdict is
  * what is done, and each SYN is counted under one.
  */
 #include "verdict.h"
@@ -71,5 +71,29 @@ const struct synq_verdict_row synq_verdict_row[SYNQ_VERDICTS] = {
 		.unanswered	= SYNQ_VERDICT_SHARE_REFUSE,
 		.answers	= true,
 		.is_refused	= true,
+	},
+};
+
+const struct synq_excess_row synq_excess_row[SYNQ_EXCESSES] = {
+	[SYNQ_EXCESS_DROP] = {
+		.over_rate	= SYNQ_VERDICT_EXCESS_DROP,
+		.over_share	= SYNQ_VERDICT_SHARE_REFUSE,
+	},
+	[SYNQ_EXCESS_PASS] = {
+		.over_rate	= SYNQ_VERDICT_EXCESS_PASS,
+		.over_share	= SYNQ_VERDICT_ADMIT,
+	},
+	[SYNQ_EXCESS_RESET] = {
+		.over_rate	= SYNQ_VERDICT_EXCESS_RESET,
+		.over_share	= SYNQ_VERDICT_SHARE_RESET,
+	},
+	[SYNQ_EXCESS_COOKIE] = {
+		.over_rate	= SYNQ_VERDICT_EXCESS_COOKIE,
+		.over_share	= SYNQ_VERDICT_SHARE_REFUSE,
+	},
+	[SYNQ_EXCESS_REFUSE] = {
+		.over_rate	= SYNQ_VERDICT_EXCESS_DROP,
+		.over_share	= SYNQ_VERDICT_SHARE_REFUSE,
+		.always		= true,
 	},
 };

@@ -7,6 +7,8 @@
 
 #include "synq.h"
 
+#define SYNQ_EXCESSES	(SYNQ_EXCESS_REFUSE + 1)
+
 /**
  * struct synq_verdict_row - what a verdict means
  * @counter: enum synq_counter that counts it
@@ -30,5 +32,20 @@ struct synq_verdict_row {
 };
 
 extern const struct synq_verdict_row synq_verdict_row[SYNQ_VERDICTS];
+
+/**
+ * struct synq_excess_row - what an excess action means
+ * @over_rate: enum synq_verdict on a SYN that exceeds a rate
+ * @over_share: likewise, on one that may have no cookie while the SYN queue holds no more
+ *	of its class
+ * @always: each SYN of the class exceeds
+ */
+struct synq_excess_row {
+	u8 over_rate;
+	u8 over_share;
+	bool always;
+};
+
+extern const struct synq_excess_row synq_excess_row[SYNQ_EXCESSES];
 
 #endif /* _SYNQ_VERDICT_H */

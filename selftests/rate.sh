@@ -11,7 +11,7 @@
 # Needs two CPUs: one bucket for all CPUs.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 23
+plan 28
 floods=0
 
 # conf RATE BURST EXCESS
@@ -144,3 +144,20 @@ within "pass: the excess is counted" "$(counter bulk excess_passed)" 23 25
 is "pass: nothing is dropped" "$(counter bulk excess_dropped)" 0
 adds_up pass
 stop "$first"
+
+# --- refuse: whatever the rate ---
+sq flush
+conf 1000 500 refuse
+server "$TMP/server" -m epoll $PORT
+manage
+"$PEER" segment -N "$CLI" -s 10.3.1.1 -S 200 -n 200 $V4 $PORT >/dev/null
+is "refuse: nobody gets in" "$(counter bulk seen) $(counter bulk excess_dropped)" "200 200"
+sq class add banned priority 9 excess refuse
+sq match add source 10.3.9.0/24 class banned
+"$PEER" segment -N "$CLI" -s 10.3.9.1 -S 200 -n 200 $V4 $PORT >/dev/null
+is "refuse: without a rate, too" "$(counter banned excess_dropped)" 200
+is "refuse: it is saved so" "$(sq save | grep -c 'banned .*excess refuse')" 1
+sq class set banned enforce off
+"$PEER" client -N "$CLI" -s 10.3.9.1 -A -w 9000 $V4 $PORT >"$TMP/c"
+is "refuse: unless it is only observed" "$(field "$TMP/c" acked)" 1
+adds_up refuse banned

@@ -14,6 +14,7 @@ static const char * const excess_names[] = {
 	[SYNQ_EXCESS_PASS] = "pass",
 	[SYNQ_EXCESS_RESET] = "reset",
 	[SYNQ_EXCESS_COOKIE] = "cookie",
+	[SYNQ_EXCESS_REFUSE] = "refuse",
 };
 
 static const char * const cookies_names[] = {
@@ -172,7 +173,7 @@ static int parse_excess(struct edit *edit, const char *text)
 		}
 	}
 	return refuse(&edit->origin, text,
-		      "excess is drop, pass, reset or cookie");
+		      "excess is drop, pass, reset, cookie or refuse");
 }
 
 /* For a class or a listener; other objects do not read it. */
@@ -333,7 +334,7 @@ static const struct option class_options[] = {
 	{ "source-rate", GIVEN_SOURCE_RATE, "N/second", parse_source_rate },
 	{ "source-burst", GIVEN_SOURCE_BURST, "N", parse_source_burst },
 	{ "source-len", GIVEN_SOURCE_LEN, "V4,V6", parse_source_len },
-	{ "excess", GIVEN_EXCESS, "drop, pass, reset or cookie",
+	{ "excess", GIVEN_EXCESS, "drop, pass, reset, cookie or refuse",
 	  parse_excess },
 	{ "cookies", GIVEN_COOKIES, "auto, always or never", parse_cookies },
 	{ "enforce", GIVEN_ENFORCE, "on or off", parse_enforce },

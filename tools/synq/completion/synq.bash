@@ -20,7 +20,7 @@ _synq_option() {
 	local object=$1 verb=$2 last=$3
 
 	case $object/$last in
-	class/excess) echo 'drop pass reset cookie' ;;
+	class/excess) echo 'drop pass reset cookie refuse' ;;
 	class/cookies | listener/cookies) echo 'auto always never' ;;
 	class/enforce | listener/enforce | listener/app-*) echo 'on off' ;;
 	class/max-wait) echo none ;;

@@ -36,12 +36,15 @@
  * @SYNQ_EXCESS_PASS: Counted and left to the stock kernel.
  * @SYNQ_EXCESS_RESET: Refused by a TCP reset; the client gives up at once.
  * @SYNQ_EXCESS_COOKIE: Answered by a SYN cookie, which takes up no memory.
+ * @SYNQ_EXCESS_REFUSE: Every SYN of the class exceeds, whatever its rates, and
+ *   is refused silently.
  */
 enum synq_excess {
 	SYNQ_EXCESS_DROP,
 	SYNQ_EXCESS_PASS,
 	SYNQ_EXCESS_RESET,
 	SYNQ_EXCESS_COOKIE,
+	SYNQ_EXCESS_REFUSE,
 };
 
 /**
