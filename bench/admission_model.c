@@ -126,6 +126,7 @@ bool model_admit(struct model *m, const struct sight *sight)
 		.limit = synq_law_limit(model_limit(m, sight->kind, false),
 					m->backlog),
 		.queued = queued + sight->held[0] + sight->held[1],
+		.there = queued + sight->held[0] + sight->held[1],
 		.low = min(queued, m->drain.low),
 		.interval_ns = m->drain.interval_ns,
 		.max_wait_ns = first ? 0 : m->max_wait_ns,
@@ -142,7 +143,7 @@ bool model_admit(struct model *m, const struct sight *sight)
 		  m->shakes.expected[sight->kind];
 	if (first) {
 		law.kept = reserve(m);
-		if (!law.interval_ns)
+		if (!synq_drain_is_known(&m->drain))
 			law.limit = ~0U;
 	}
 	if (pace) {

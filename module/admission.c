@@ -33,15 +33,13 @@ static_assert(SYNQ_SLOTS == SYNQ_HANDSHAKES_CLASSES);
 static_assert(SYNQ_MIN_SHARE_MAX < 100);	/* share_ahead() divides by the rest */
 
 /*
- * The kernel drops the final ACK that finds a full queue, and the client's data
- * brings it back some time: too late for its turn.  So the first class is refused
- * at the SYN in time, if the server is known to be that busy, but never where there
- * is a slot in its reserve.
+ * The first class is refused at the SYN, too, if the server is known to be that busy: it
+ * has been seen to accept.  But never where there is a slot in its reserve.
  */
 static void limit_first(struct synq_law *law, const struct synq_class *class,
-			u32 backlog)
+			const struct synq_drain *drain, u32 backlog)
 {
-	if (class->slot == SYNQ_SLOT_LOCAL || !law->interval_ns)
+	if (class->slot == SYNQ_SLOT_LOCAL || !synq_drain_is_known(drain))
 		return;
 	law->limit = synq_law_limit(backlog + 1, backlog);
 	law->kept = max(law->kept, synq_limit_share(backlog,
@@ -184,13 +182,14 @@ enum synq_verdict synq_admission_syn(struct synq_record *record,
 
 	synq_handshakes_advance(&record->shakes, now_ns);
 	law.queued = on_their_way(record);
+	law.there = READ_ONCE(sk->sk_ack_backlog) + READ_ONCE(record->hold.n);
 	law.ahead = synq_acceptq_ahead(queue, sk, class->position) +
 		    ahead_of(record, conf, listener, class);
 	law.own = synq_acceptq_own(queue, class->position) +
 		  READ_ONCE(record->hold.in[class->slot]) +
 		  READ_ONCE(record->shakes.expected[class->slot]);
 	if (limit == SYNQ_LIMIT_NONE)
-		limit_first(&law, class, backlog);
+		limit_first(&law, class, &queue->drain, backlog);
 	else
 		law.limit = synq_law_limit(synq_limit_ack(limit, backlog), backlog);
 	if (class->max_wait_effective != SYNQ_WAIT_NONE)

@@ -5,6 +5,7 @@
 #ifndef _SYNQ_DRAIN_H
 #define _SYNQ_DRAIN_H
 
+#include <linux/compiler.h>
 #include <linux/types.h>
 
 /**
@@ -56,5 +57,11 @@ struct synq_drain {
 
 void synq_drain_sample(struct synq_drain *drain, u64 now_ns, u32 before,
 		       u32 departed);
+
+/* Has the server been seen to accept?  Else the interval is a guess. */
+static inline bool synq_drain_is_known(const struct synq_drain *drain)
+{
+	return READ_ONCE(drain->known[0].departed);
+}
 
 #endif /* _SYNQ_DRAIN_H */

@@ -51,6 +51,9 @@ static bool is_full(const struct synq_law *law)
 		return true;
 	if (law->own < law->kept || law->queued < law->limit)
 		return false;
+	/* A few who may never come shall not keep an empty queue empty. */
+	if (!law->there && law->queued < FLOOR)
+		return false;
 	return left_of(law->queued, law) >= law->limit || law->paced >= law->limit;
 }
 

@@ -12,6 +12,7 @@
  * struct synq_law - what a decision is made from
  * @limit: connections of any class up to which the class is let in
  * @queued: connections of any class that are queued, held or expected
+ * @there: those of them that are not only expected
  * @ahead: those of them that will be served before
  * @gone: connections that leave until the handshake has completed
  * @paced: connections that would be queued if everybody came when it is let in
@@ -28,6 +29,7 @@
 struct synq_law {
 	u32 limit;
 	u32 queued;
+	u32 there;
 	u32 ahead;
 	u32 gone;
 	u32 paced;

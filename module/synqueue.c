@@ -7,7 +7,8 @@
  * It is a flood, and counted as one, if a class has too many requests that are not expected
  * to be answered for a second on end: those that were held up, since a machine stood
  * still, are answered as soon as it goes on, and what was lost is sent again within a
- * second.  It is over when they are half as many.  That is for the statistics only.
+ * second.  It is over when they have been less than half as many for a second.  That is for
+ * the statistics only.
  *
  * SYNs read without a lock.  N CPUs may let N - 1 SYNs too many through, for which there
  * is room.
@@ -22,7 +23,13 @@
 #include "synqueue.h"
 
 #define LASTS_NS	((u64)NSEC_PER_SEC)
-#define FLOODED		1	/* in synq_handshakes.idle_since_ns: for longer than that */
+
+/*
+ * synq_handshakes.idle_since_ns: 0, or an even time since when there are too many that are
+ * not expected to be answered.  Odd: for longer than LASTS_NS, and, if it is not 1, since
+ * that time there are clearly fewer.
+ */
+#define FLOODED		1ULL
 
 static u32 room_of(const struct sock *sk)
 {
@@ -94,12 +101,21 @@ static bool is_low(const struct synq_handshakes *shakes, const struct sock *sk)
 	return synq_halfopen_is_low(room_of(sk), length_soon(shakes, sk));
 }
 
-/* Since when is it so?  0: it is not, FLOODED: for a while. */
+/* A flood is over when that has lasted, too: what expires of it is soon replaced. */
 static u64 since(u64 before, bool is_idle, bool is_busy, u64 now_ns)
 {
+	bool has_lasted = now_ns >= before + LASTS_NS;
+
+	if (before & FLOODED) {
+		if (!is_busy)
+			return FLOODED;
+		if (before == FLOODED)
+			return now_ns | FLOODED;
+		return has_lasted ? 0 : before;
+	}
 	if (is_idle && !before)
-		return now_ns;
-	if (is_idle && now_ns >= before + LASTS_NS)
+		return now_ns & ~FLOODED;
+	if (is_idle && has_lasted)
 		return FLOODED;
 	return is_busy ? 0 : before;
 }
@@ -118,7 +134,7 @@ static void note(struct synq_handshakes *shakes, u8 slot,
 	spin_lock_bh(&shakes->lock);
 	if (*word == before) {
 		WRITE_ONCE(*word, after);
-		if (after == FLOODED)
+		if (after == FLOODED && !(before & FLOODED))
 			synq_count(port, slot, SYNQ_COUNT_FLOODED);
 	}
 	spin_unlock_bh(&shakes->lock);
@@ -196,7 +212,7 @@ bool synq_synqueue_is_full(struct synq_handshakes *shakes,
  */
 bool synq_synqueue_was_flooded(const struct synq_handshakes *shakes, u8 slot)
 {
-	return READ_ONCE(shakes->idle_since_ns[slot]) == FLOODED;
+	return READ_ONCE(shakes->idle_since_ns[slot]) & FLOODED;
 }
 
 /**

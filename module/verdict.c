@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What each verdict on a SYN, and each excess action, means.  What is done and why are two things: the verdict is
- * what is done, and each SYN is counted under one.
+ * What each verdict on a SYN, and each excess action, means.  What is done and why are two
+ * things: the verdict is what is done, and each SYN is counted under one.
  */
 #include "verdict.h"
 

@@ -70,6 +70,11 @@ static bool leaves(void)
 	check(is(with(l.queued = 97, l.gone = 10), SYNQ_LAW_ADMIT),
 	      "ten leave in time");
 	check(is(with(l.queued = 98, l.gone = 10), SYNQ_LAW_FULL), "one too many");
+	check(is(with(l.limit = 1, l.queued = 2), SYNQ_LAW_ADMIT),
+	      "nobody is there, and few may come");
+	check(is(with(l.limit = 1, l.queued = 3), SYNQ_LAW_FULL), "or not so few");
+	check(is(with(l.limit = 1, l.queued = 2, l.there = 1), SYNQ_LAW_FULL),
+	      "or somebody is there");
 	check(is(with(l.queued = 98, l.gone = 100), SYNQ_LAW_ADMIT),
 	      "more leave than are there");
 	check(is(with(l.queued = 98, l.gone = 100, l.paced = 87), SYNQ_LAW_ADMIT),
