@@ -16,6 +16,9 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 DURATION=${DURATION:-60} CYCLES=3 PATIENCE=180 LONG=$PORT SHORT=8081
 plan 11
+# A connection whose TIME_WAIT finds no place is answered by resets.
+set_sysctl "$SRV" net.ipv4.tcp_max_tw_buckets 262144
+set_sysctl "$CLI" net.ipv4.tcp_max_tw_buckets 262144
 
 conf() {
 	three_classes $LONG
@@ -86,7 +89,9 @@ account() {
 		ids=$((ids + $(field "$TMP/s$i" ids)))
 		isum=$((isum + 0x$(field "$TMP/s$i" sum)))
 	done
-	note "$1: $made connections"
+	note "$1: $made connections; servers: $(grep -h ^total "$TMP"/s? | tr '\n' ';')"
+	note "queued: $(queued $LONG) $(queued $SHORT), resets sent: $(mib Tcp.OutRsts)," \
+		"embryonic: $(mib TcpExt.EmbryonicRsts)"
 	is "$1: as many came as were made" $ids $made
 	is "$1: the same came as were made" $isum $sum
 	is "$1: no client waited in vain or was reset" $lost 0
