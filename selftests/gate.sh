@@ -40,7 +40,7 @@ manage
 overfill
 all_held
 must_come 10 full_to $((BACKLOG - RESERVE - 4))
-within "those are held that came late" "$(counter bulk held)" 5 $LATE
+within "those are held that came late" "$(counter bulk held)" 5 $((LATE - 1))
 gold
 is "the preferred get in" "$(field "$TMP/gold" acked)" $RESERVE
 within "bulk leaves the reserve free" "$(counter bulk promoted)" \
