@@ -10,7 +10,7 @@
 # the queue is full.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 6
+plan 7
 
 N=20 BACKLOG=40	# which all N find room in, however slow the server is
 
@@ -24,6 +24,10 @@ connect() {
 	"$PEER" client -N "$CLI" -q -n $N -c $N -s 10.3.0.1 -P "$2" -w "$1" \
 		$V4 $PORT >"$TMP/c"
 	note "from port $2: $(grep ^done "$TMP/c")"
+}
+
+full() {
+	[ "$(half_open)" -ge $BACKLOG ]
 }
 
 load_synq
@@ -58,4 +62,9 @@ must_come 30 counter_from bulk share_refused $((before + 10))
 connect 800 6000
 within "without cookies: refused like any other" "$(field "$TMP/c" connected)" \
 	0 $((N - 1))
+must_come 30 full
+sq class set bulk cookies auto || die "no policy"
+connect 800 7000
+is "the queue is full: from ports that are left all connect" \
+	"$(field "$TMP/c" connected)" $N
 stop "$flood"
