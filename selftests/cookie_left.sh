@@ -27,7 +27,7 @@ connect() {
 }
 
 full() {
-	[ "$(half_open)" -ge $BACKLOG ]
+	[ "$(half_open)" -ge $((BACKLOG - 2)) ]
 }
 
 load_synq
