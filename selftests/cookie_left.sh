@@ -38,7 +38,8 @@ EOT
 server "$TMP/server" -b $BACKLOG -r 0 $PORT
 connect 20000 6000
 is "all connect" "$(field "$TMP/c" connected)" $N
-must_come 30 left_are $N
+# Where the client was not faster, on another CPU.
+must_come 30 left_are $((N / 2))
 background "$TMP/flood" "$PEER" segment -N "$CLI" -n 200000 -r 300 -p 5000 \
 	-s 10.200.0.1 -S 10000 $V4 $PORT
 flood=$LAST
@@ -55,7 +56,7 @@ is "the flood went on" "$(counter bulk flooded_now)" 1
 connect 20000 7000
 within "from other ports: by cookies" \
 	$(($(mib TcpExt.SyncookiesRecv) - before)) $((N / 2)) $((2 * N))
-must_come 30 left_are $((2 * N))
+must_come 30 left_are $N
 sq class set bulk cookies never || die "no policy"
 before=$(counter bulk share_refused)
 must_come 30 counter_from bulk share_refused $((before + 10))
