@@ -15,7 +15,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 N=${HELD:-1000}
 NET=10.3.0.0/16 NOBODY=192.0.2.9
-plan 16
+plan 22
 
 many_conf() {
 	apply <<-EOT
@@ -31,9 +31,14 @@ is_held_up() {
 	[ "$(half_open)" -ge "$N" ]
 }
 
-# hold_many [ADDRESS]: their SYN-ACKs are lost until nearly all slots are kept for another class
-hold_many() {
-	local to=${1:-$V4}
+# Most: some packets are lost at so many at once.
+are_held() {
+	counter_from bulk held $((N * 4 / 5))
+}
+
+# try_to_hold ADDRESS: their SYN-ACKs are lost until nearly all slots are kept for another
+# class; false if that took so long that their time was up
+try_to_hold() {
 	rm -f "$TMP/go" "$TMP/end" "$TMP/stay"
 	sq flush
 	many_conf
@@ -41,20 +46,30 @@ hold_many() {
 	set_sysctl "$SRV" net.ipv4.tcp_max_syn_backlog 65536
 	server "$TMP/server" -b 32768 -H "$TMP/go" -E "$TMP/end" -m epoll $PORT
 	server=$LAST
-	manage "$to"
+	manage "$1"
 	ip -n "$SRV" -batch - <<-EOT || die "no route"
 		neighbour replace $NOBODY lladdr 02:00:00:00:00:09 dev veth0
 		route add $NET via $NOBODY
 	EOT
 	# Not at once: a network device's backlog is short.
 	client "$TMP/many" -n "$N" -r $((N < 4000 ? 2 * N : 8000)) -s 10.3.0.1 -S 250 -w 60000 -i m \
-		-K "$TMP/stay" "$to" $PORT
+		-K "$TMP/stay" "$1" $PORT
 	client=$LAST
 	must_come 60 is_held_up
 	sq class set gold reserve 75% min-share 40%
 	ip -n "$SRV" route del $NET
-	# Most: some packets are lost at so many at once.
-	must_come 60 counter_from bulk held $((N * 4 / 5))
+	wait_for 10 are_held
+}
+
+# hold_many [ADDRESS]
+hold_many() {
+	local try
+	for try in 1 2 3 4 5; do
+		try_to_hold "${1:-$V4}" && break
+		note "this machine is slow, try $try: $(counter bulk held) held"
+		end_all
+	done
+	check "they are held" are_held
 	note "$(counter bulk held) held"
 }
 
