@@ -199,7 +199,8 @@ static void begin(struct run *run, const struct synq_conf *conf,
 
 	synq_acceptq_forget(queue, run->port, SYNQ_COUNT_REPLACED);
 	memset_startat(queue, 0, id);
-	queue->id = synq_tag_new_id();
+	queue->number = synq_tag_take();
+	queue->id = synq_tag_id(queue->number);
 	queue->generation = conf->generation;
 	queue->policy = listener->order;
 	queue->order = conf->observe || listener->observe ? SYNQ_ORDER_FIFO :
@@ -477,7 +478,7 @@ static bool place_some(struct run *run, struct sock *sk,
 	void_tails(run);
 	placed = settle(run, sk);
 	if (!queue->id || queue->generation != conf->generation ||
-	    queue->policy != listener->order)
+	    queue->policy != listener->order || synq_tag_is_old(queue->number))
 		begin(run, conf, listener);
 	for (n = 0; (req = first_unplaced(run)) && n < SYNQ_ACCEPTQ_CHUNK; n++)
 		place(run, req, synq_classify_request(conf, sk, req));

@@ -71,6 +71,7 @@ struct synq_member {
  * @drain: how fast it is emptied
  * @length: of the queue after the last run; 0: that did not place all
  * @id: marks the requests placed under @generation; 0: none yet
+ * @number: that @id belongs to
  * @generation: of the snapshot that @id belongs to
  * @order: enum synq_order in force
  * @policy: the configured one, which differs where it is only observed
@@ -92,6 +93,7 @@ struct synq_acceptq {
 	/* of one generation */
 	u32 id;
 	u32 generation;
+	u64 number;
 	u8 order;
 	u8 policy;
 	u8 n;

@@ -18,6 +18,8 @@
  * @req: its request, with a reference
  * @record: of its listener; compared only, unless it is that of who asks
  * @list: in its FIFO, unless somebody owns it
+ * @all: among all, whoever was looked at longest ago first
+ * @looked: jiffies: when that was
  * @segments: made by synq_replay_copy(), at least one while it is in its FIFO
  * @bytes: of them
  * @since_ns: monotonic clock
@@ -42,6 +44,8 @@ struct synq_held {
 	struct request_sock *req;
 	struct synq_record *record;
 	struct list_head list;
+	struct list_head all;
+	unsigned long looked;
 	struct sk_buff_head segments;
 	u32 bytes;
 	u64 since_ns;

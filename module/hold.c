@@ -32,8 +32,9 @@
  * For 6 s after its SYN-ACK was sent, or until half a second before its request expires
  * with two retries or fewer, as the kernel prunes a SYN queue that is more than half full.
  * As many as half of the backlog for a class and those before it, and OWN_BYTES_MAX of
- * each, BYTES_MAX of a listener, NET_BYTES_MAX of a network namespace and ALL_BYTES_MAX
- * of all.  Beyond that a final ACK is dropped, as by the stock kernel ("hold-full").
+ * each; ALL_BYTES_MAX or a part of the machine's memory of all, half of that of a
+ * network namespace, and a quarter of a listener.  Beyond that a final ACK is dropped,
+ * as by the stock kernel ("hold-full").
  *
  * Not held are connections of SYN cookies: the kernel would check each of their segments
  * anew, and reset what comes behind the first.  Nor what has lost its route, or what
@@ -62,6 +63,7 @@
  * Softirq, or process context with BH off, under rcu_read_lock().
  */
 #include <linux/ktime.h>
+#include <linux/mm.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <net/inet_connection_sock.h>
@@ -76,9 +78,8 @@
 #include "replay.h"
 
 #define SEGMENTS_MAX	10
-#define BYTES_MAX	(32 << 20)
-#define NET_BYTES_MAX	(128 << 20)
 #define ALL_BYTES_MAX	(256 << 20)
+#define OF_MEMORY	32	/* a part of it */
 #define OWN_BYTES_MAX	(128 << 10)
 #define TIME_MAX	(6ULL * NSEC_PER_SEC)
 #define MARGIN		(HZ / 2)
@@ -86,6 +87,7 @@
 #define FAILURES_MAX	SEGMENTS_MAX
 
 static struct rhashtable table;
+static u32 all_bytes_max __ro_after_init;
 static atomic_t all_bytes;
 
 /* A pointer is spread well enough by its own hash: no seed is to be kept secret. */
@@ -109,6 +111,8 @@ static const struct rhashtable_params params = {
  */
 int synq_hold_module_init(void)
 {
+	all_bytes_max = min_t(u64, ALL_BYTES_MAX,
+			      ((u64)totalram_pages() << PAGE_SHIFT) / OF_MEMORY);
 	return rhashtable_init(&table, &params);
 }
 
@@ -173,10 +177,10 @@ static bool is_there(const struct synq_held *held, const struct sk_buff *skb)
 
 static bool has_space(const struct synq_record *record, const struct sk_buff *skb)
 {
-	return record->hold.bytes + skb->truesize <= BYTES_MAX &&
+	return record->hold.bytes + skb->truesize <= all_bytes_max / 4 &&
 	       atomic_read(&record->sn->held_bytes) + skb->truesize <=
-	       NET_BYTES_MAX &&
-	       atomic_read(&all_bytes) + skb->truesize <= ALL_BYTES_MAX;
+	       all_bytes_max / 2 &&
+	       atomic_read(&all_bytes) + skb->truesize <= all_bytes_max;
 }
 
 static void charge(struct synq_held *held, int bytes)
@@ -281,6 +285,7 @@ static void unhash(struct synq_held *held)
 
 	lockdep_assert_held(&hold->lock);
 	count_in(held, -1);
+	list_del(&held->all);
 	held->dead = true;
 	rhashtable_remove_fast(&table, &held->node, params);
 }
@@ -444,6 +449,7 @@ int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 	held->fail_mode = synq_accecn_fail_mode(req);
 	held->slot = class->slot;
 	held->since = class->since;
+	held->looked = jiffies;
 	__skb_queue_head_init(&held->segments);
 	spin_lock(&hold->lock);
 	err = is_full(record, conf, class) || !has_space(record, copy) ||
@@ -454,6 +460,7 @@ int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 		sock_hold(req_to_sk(req));
 		append(held, copy);
 		synq_held_list_in(held, false);
+		list_add_tail(&held->all, &hold->all);
 		if (!hold->is_armed)
 			hrtimer_start(&hold->timer, ns_to_ktime(SYNQ_RELEASE_TICK),
 				      HRTIMER_MODE_REL_SOFT);
@@ -506,6 +513,8 @@ void synq_hold_promoted(struct request_sock *req, bool promoted)
 
 	if (!held)
 		return;
+	/* From now on another segment may have its address. */
+	WRITE_ONCE(held->replayed, NULL);
 	held->promoted = promoted;
 	if (promoted)
 		return;

@@ -23,10 +23,11 @@ struct synq_record;
  * @n: how many there are; may be read without the lock
  * @in: by slot of their class, likewise
  * @ticks: of @timer
+ * @in_vain: of those, the last ones that released nobody
  * @bytes: truesize of their segments
- * @looked: jiffies: when all were looked at
+ * @all: of them
  * @fifo: by slot, in the order in which they came
- * @timer: looks for room each millisecond while there are any
+ * @timer: looks for room each millisecond, or a few, while there are any
  */
 struct synq_hold {
 	spinlock_t lock;	/* protects the rest */
@@ -36,7 +37,8 @@ struct synq_hold {
 	u32 in[SYNQ_SLOTS];
 	u32 bytes;
 	u32 ticks;
-	unsigned long looked;
+	u32 in_vain;
+	struct list_head all;
 	struct list_head fifo[SYNQ_SLOTS];
 	struct hrtimer timer;
 };

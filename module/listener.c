@@ -145,13 +145,15 @@ static struct sock *ask(const struct synq_pair *pair, const struct sock *sk,
 	bool asked;
 
 	smp_rmb();	/* of @pair; with cmpxchg() in borrow() */
-	/* A segment out of a socket's backlog may come with BH on, and without RCU. */
-	local_bh_disable();
+	/* A segment out of a socket's backlog may come without RCU. */
 	rcu_read_lock();
 	record = record_of(pair, sk);
-	if (!record) {
+	/* With BH on, too: were it off here, what waits would run with the child locked. */
+	if (!record || !softirq_count()) {
 		child = pair->syn_recv_sock(sk, skb, req, dst, req_unhash,
 					    own_req SYNQ_SYN_RECV_REST);
+		if (child && record)
+			disinherit(record, child);
 		goto out;
 	}
 	gate.record = record;
@@ -201,7 +203,6 @@ static struct sock *ask(const struct synq_pair *pair, const struct sock *sk,
 		synq_gate_missed(&gate);
 out:
 	rcu_read_unlock();
-	local_bh_enable();
 	return child;
 }
 

@@ -298,6 +298,7 @@ bool synq_record_place(struct synq_record *record, bool *more)
  */
 void synq_record_sort(const struct sock *sk)
 {
+	u32 runs = READ_ONCE(sk->sk_ack_backlog) / SYNQ_ACCEPTQ_CHUNK + 2;
 	struct synq_record *record;
 	bool more;
 
@@ -307,6 +308,11 @@ void synq_record_sort(const struct sock *sk)
 		more = false;
 		if (record)
 			synq_record_place(record, &more);
+		/* Its owner may choose another order meanwhile, and again. */
+		if (more && !runs--) {
+			tasklet_schedule(&record->order);
+			more = false;
+		}
 		rcu_read_unlock();
 		cond_resched();
 	} while (more);

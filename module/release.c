@@ -15,6 +15,9 @@
 
 #define AT_ONCE		64	/* in one tick */
 #define LOOK_PERIOD	(HZ / 8)
+#define LOOKED_AT	256	/* likewise */
+#define IN_VAIN		64	/* ticks, after which there are half as many, ... */
+#define LONGEST		3	/* and so on, so often */
 #define CHUNK		64	/* sorted with the lock */
 
 /* How long it was held: up to 1 ms, 4 ms, 16 ms ... */
@@ -164,39 +167,46 @@ static void classify_anew(const struct synq_conf *conf, struct synq_held *held)
 	synq_held_list_in(held, false);
 }
 
+/* Is it to be given to TCP, whether there is room or not?  Then it is in nobody's list. */
+static bool is_due(struct synq_held *held, const struct synq_conf *conf, u64 now_ns)
+{
+	held->looked = jiffies;
+	list_move_tail(&held->all, &held->record->hold.all);
+	/* Somebody owns it. */
+	if (list_empty(&held->list))
+		return false;
+	if (synq_held_is_gone(held) ||
+	    synq_held_has_had_its_time(held->record->sk, held->req, now_ns)) {
+		synq_held_list_out(held);
+		return true;
+	}
+	/* It came here by a snapshot of before. */
+	if (conf->class[held->slot].since != held->since)
+		classify_anew(conf, held);
+	return false;
+}
+
 /*
- * Who is gone, or has had its time: seldom, since all are looked at.  TCP decides about
- * the latter, whether there is room for its class or not: if it has no slot either, it is
- * as if the segment came only now.
+ * Who is gone, or has had its time: of many only some in a tick.  TCP decides about the
+ * latter, whether there is room for its class or not: if it has no slot either, it is as if
+ * the segment came only now.
  */
-static void look_at_all(struct synq_record *record, const struct synq_conf *conf)
+static void look_at_some(struct synq_record *record, const struct synq_conf *conf)
 {
 	struct synq_hold *hold = &record->hold;
-	unsigned int budget = AT_ONCE;
+	unsigned int budget = LOOKED_AT;
 	u64 now_ns = ktime_get_ns();
 	struct synq_held *held, *next;
 	LIST_HEAD(out);
-	u8 slot;
 
-	if (time_before(jiffies, hold->looked + LOOK_PERIOD))
-		return;
 	spin_lock(&hold->lock);
-	for (slot = 0; slot < SYNQ_SLOTS && budget; slot++)
-		list_for_each_entry_safe(held, next, &hold->fifo[slot], list) {
-			if (synq_held_is_gone(held) ||
-			    synq_held_has_had_its_time(record->sk, held->req, now_ns)) {
-				synq_held_list_out(held);
-				list_add_tail(&held->list, &out);
-				if (!--budget)
-					break;
-			} else if (conf->class[held->slot].since != held->since) {
-				/* It came here by a snapshot of before. */
-				classify_anew(conf, held);
-			}
-		}
-	/* Else the rest is looked at in the next tick. */
-	if (budget)
-		hold->looked = jiffies;
+	while (budget--) {
+		held = list_first_entry_or_null(&hold->all, struct synq_held, all);
+		if (!held || time_before(jiffies, held->looked + LOOK_PERIOD))
+			break;
+		if (is_due(held, conf, now_ns))
+			list_add_tail(&held->list, &out);
+	}
 	spin_unlock(&hold->lock);
 	list_for_each_entry_safe(held, next, &out, list) {
 		list_del_init(&held->list);
@@ -235,8 +245,15 @@ static void release_some(struct synq_record *record)
 			break;
 		give(held, !over);
 	}
+	hold->in_vain = budget < AT_ONCE ? 0 : hold->in_vain + 1;
 	if (!over)
-		look_at_all(record, conf);
+		look_at_some(record, conf);
+}
+
+/* A server that stands still is asked less often: there may be thousands of them. */
+static u64 period(const struct synq_hold *hold)
+{
+	return SYNQ_RELEASE_TICK << min_t(u32, hold->in_vain / IN_VAIN, LONGEST);
 }
 
 static enum hrtimer_restart tick(struct hrtimer *timer)
@@ -255,7 +272,7 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	spin_unlock(&hold->lock);
 	if (!more)
 		return HRTIMER_NORESTART;
-	hrtimer_forward(timer, ktime_get(), ns_to_ktime(SYNQ_RELEASE_TICK));
+	hrtimer_forward(timer, ktime_get(), ns_to_ktime(period(hold)));
 	return HRTIMER_RESTART;
 }
 
@@ -268,7 +285,7 @@ void synq_release_init(struct synq_hold *hold)
 	u8 slot;
 
 	spin_lock_init(&hold->lock);
-	hold->looked = jiffies;
+	INIT_LIST_HEAD(&hold->all);
 	for (slot = 0; slot < SYNQ_SLOTS; slot++)
 		INIT_LIST_HEAD(&hold->fifo[slot]);
 	synq_hrtimer_setup(&hold->timer, tick);

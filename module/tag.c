@@ -14,10 +14,12 @@
  * migration cloned), or of an older generation, is no tag.  It holds no pointer: a diag
  * dump may print it, harmlessly.
  *
- * An id is taken for each listener and each generation of its configuration, and comes
- * again after 2^30 others.  To be mistaken, a request would have to stay queued
- * meanwhile: for half an hour, at 10,000 changes in a second of a namespace with 60
- * listeners.  Requests keep their tags when the module goes, so that it begins at a
+ * An id is taken for each listener and each generation of its configuration, and
+ * whenever the owner of a listener chooses another order, who may do so as fast as he
+ * can.  Ids come again after 2^30 others.  So a writer takes another one when
+ * 2^29 were taken after its own (synq_tag_is_old()): it looks with each request, and ten
+ * times a second if it has any (listener.c), so that no two that are in use are the
+ * same.  Requests keep their tags when the module goes, so that it begins at a
  * random number each time that it is loaded.
  */
 #include <linux/atomic.h>
@@ -25,9 +27,9 @@
 #include <linux/types.h>
 #include "tag.h"
 
-#define ID_MASK	(BIT(30) - 1)
+#define OLD	BIT(29)
 
-static atomic_t last_id;
+static atomic64_t last;
 
 /**
  * synq_tag_init() - the module is loaded
@@ -35,21 +37,33 @@ static atomic_t last_id;
  */
 void synq_tag_init(u32 random)
 {
-	atomic_set(&last_id, random);
+	atomic64_set(&last, random);
 }
 
 /**
- * synq_tag_new_id() - an id that no request carries
+ * synq_tag_take() - a number whose id no request carries
  *
  * Context: any
- * Return: the id, not 0
+ * Return: the number, for synq_tag_id() and synq_tag_is_old()
  */
-u32 synq_tag_new_id(void)
+u64 synq_tag_take(void)
 {
-	u32 id;
+	u64 number;
 
 	do {
-		id = atomic_inc_return(&last_id) & ID_MASK;
-	} while (!id);
-	return id;
+		number = atomic64_inc_return(&last);
+	} while (!synq_tag_id(number));
+	return number;
+}
+
+/**
+ * synq_tag_is_old() - will another writer soon have the same id?
+ * @number: from synq_tag_take()
+ *
+ * Context: any
+ * Return: true if so: it is to be replaced
+ */
+bool synq_tag_is_old(u64 number)
+{
+	return (u64)atomic64_read(&last) - number >= OLD;
 }

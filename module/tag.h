@@ -9,11 +9,18 @@
 #include <linux/types.h>
 
 void synq_tag_init(u32 random);
-u32 synq_tag_new_id(void);
+u64 synq_tag_take(void);
+bool synq_tag_is_old(u64 number);
+
+/* What is written of a number: not 0. */
+static inline u32 synq_tag_id(u64 number)
+{
+	return number & (BIT(30) - 1);
+}
 
 /**
  * synq_tag() - the value to write into a request
- * @id: of the writer, from synq_tag_new_id()
+ * @id: of the writer, synq_tag_id() of what it has taken
  * @low: the writer's own
  *
  * Context: any

@@ -9,11 +9,11 @@
 
 static bool ids(void)
 {
-	u32 before = synq_tag_new_id();
+	u32 before = synq_tag_id(synq_tag_take());
 	unsigned int i;
 
 	for (i = 0; i < 1000; i++) {
-		u32 id = synq_tag_new_id();
+		u32 id = synq_tag_id(synq_tag_take());
 
 		check(id && id < 1U << 30, "%x", id);
 		check(id != before, "%x", id);
@@ -28,10 +28,27 @@ static bool ids(void)
 static bool wraps(void)
 {
 	synq_tag_init(0xffffffff);
-	check(synq_tag_new_id() == 1, "0 owns nothing");
+	check(synq_tag_id(synq_tag_take()) == 1, "0 owns nothing");
 	synq_tag_init((1U << 30) - 2);
-	check(synq_tag_new_id() == (1U << 30) - 1, "the last");
-	check(synq_tag_new_id() == 1, "and the first");
+	check(synq_tag_id(synq_tag_take()) == (1U << 30) - 1, "the last");
+	check(synq_tag_id(synq_tag_take()) == 1, "and the first");
+	return true;
+}
+
+/* Whoever asks often enough never has the id of another. */
+static bool old(void)
+{
+	u64 number;
+
+	synq_tag_init(7);
+	number = synq_tag_take();
+	check(!synq_tag_is_old(number), "just taken");
+	synq_tag_init((1U << 29) + 7);
+	check(!synq_tag_is_old(number), "a half but one");
+	synq_tag_take();
+	check(synq_tag_is_old(number), "a half");
+	number = synq_tag_take();
+	check(!synq_tag_is_old(number), "its own again");
 	return true;
 }
 
@@ -53,6 +70,7 @@ static bool cookies(void)
 static const struct tap_case cases[] = {
 	{ "ids", ids },
 	{ "wraps", wraps },
+	{ "old", old },
 	{ "cookies", cookies },
 };
 

@@ -35,18 +35,7 @@ static inline bool atomic64_try_cmpxchg(atomic64_t *v, s64 *old, s64 value)
 					   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-struct atomic {
-	int counter;
-};
-
-#define atomic_t	struct atomic
-
-static inline void atomic_set(atomic_t *v, int value)
-{
-	__atomic_store_n(&v->counter, value, __ATOMIC_RELAXED);
-}
-
-static inline int atomic_inc_return(atomic_t *v)
+static inline s64 atomic64_inc_return(atomic64_t *v)
 {
 	return __atomic_add_fetch(&v->counter, 1, __ATOMIC_SEQ_CST);
 }
