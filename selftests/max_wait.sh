@@ -63,7 +63,7 @@ EOT
 server "$TMP/server" -b 1024 -t $SERVICE $PORT
 manage
 # None of these is queued when one more arrives: none is before them.
-client "$TMP/last" -n 40 -r 30 -s 10.5.0.1 $V4 $PORT
+client "$TMP/last" -n 40 -r 15 -s 10.5.0.1 $V4 $PORT
 must_come 20 has "$TMP/last" ^done
 client "$TMP/bulk" -n $((10 * RATE)) -r $RATE -s 10.3.0.1 -S 250 -w 3000 $V4 $PORT
 bulk=$LAST
