@@ -17,63 +17,35 @@
 
 #define TRIES		20
 
-struct place {
-	struct prefix prefix;
-	unsigned int line;
-};
-
 /**
  * struct change - what is to be done
- * @edit: all that the edits have in common
- * @place: a prefix for each edit, if there are several
- * @edits: how many there are
- * @room: capacity of @place
+ * @edit: what the edits have in common
+ * @prefixes: OBJECT_MATCH: an edit for each; else there is one edit
  */
 struct change {
 	struct edit edit;
-	struct place *place;
-	__u32 edits;
-	__u32 room;
+	struct prefixes prefixes;
 };
-
-static int take_prefix(const struct edit *edit, void *arg)
-{
-	struct change *change = arg;
-	struct place *place;
-
-	if (change->edits == SYNQ_MATCHES_MAX)
-		return refuse(&edit->origin, NULL,
-			      "too many matches, the limit is %u",
-			      SYNQ_MATCHES_MAX);
-	if (change->edits == change->room) {
-		change->room = change->room ? 2 * change->room : 1024;
-		change->place = allocate(change->place, change->room,
-					 sizeof(*place));
-	}
-	place = &change->place[change->edits++];
-	place->prefix = edit->source;
-	place->line = edit->origin.line;
-	return DONE;
-}
 
 static int read_change(struct words *words, struct change *change)
 {
 	if (edit_parse(words, &change->edit))
 		return REFUSED;
-	if (change->edit.sources)
-		return prefixes_read(&change->edit, take_prefix, change);
-	change->edits = 1;
-	return DONE;
+	return change->edit.object == OBJECT_MATCH ?
+	       prefixes_read(&change->prefixes, &change->edit) : DONE;
 }
 
-static void get_edit(const struct change *change, __u32 i, struct edit *edit)
+/* Edit number @i, from 0; false if there are no more. */
+static bool get_edit(const struct change *change, __u32 i, struct edit *edit)
 {
-	*edit = change->edit;
-	if (!change->place)
-		return;
-	edit->origin.file = change->edit.sources;
-	edit->origin.line = change->place[i].line;
-	edit->source = change->place[i].prefix;
+	if (change->edit.object != OBJECT_MATCH) {
+		*edit = change->edit;
+		return !i;
+	}
+	if (i >= change->prefixes.table.number)
+		return false;
+	prefixes_edit(&change->prefixes, &change->edit, i, edit);
+	return true;
 }
 
 static int judge(struct nl *nl, const struct change *change, __u32 *generation)
@@ -83,9 +55,8 @@ static int judge(struct nl *nl, const struct change *change, __u32 *generation)
 	struct conf conf;
 	int error;
 
-	get_edit(change, 0, &edit);
 	error = load_conf(nl, &conf, true);
-	if (!error)
+	if (!error && get_edit(change, 0, &edit))
 		error = conf_edit(&conf, &edit);
 	if (!error && (object == OBJECT_CLASS || object == OBJECT_MARK)) {
 		error = conf_check(&conf);
@@ -107,10 +78,9 @@ static int attempt(struct nl *nl, const struct change *change, struct tx *tx)
 	if (error)
 		return error;
 	error = tx_begin(tx, nl, false, &generation);
-	for (i = 0; !error && !tx->error.code && i < change->edits; i++) {
-		get_edit(change, i, &edit);
+	for (i = 0; !error && !tx->error.code && get_edit(change, i, &edit);
+	     i++)
 		error = tx_edit(tx, &edit);
-	}
 	return tx_commit(tx, error);
 }
 
@@ -118,13 +88,16 @@ static int refuse_change(const struct change *change, const struct tx *tx)
 {
 	char text[EDIT_TEXT];
 	struct edit edit;
+	bool failed;
 	__u32 i;
 
 	if (tx->error.code == ESTALE)
 		return fail(REFUSED, "%s", tx->error.text);
-	if (!tx_edit_failed(tx, &i) && change->place)
+	failed = tx_edit_failed(tx, &i);
+	/* The commit: of several edits it is none. */
+	if (!failed && change->prefixes.table.number > 1)
 		return nl_refuse(&change->edit.origin, NULL, &tx->error);
-	get_edit(change, change->place ? i : 0, &edit);
+	get_edit(change, failed ? i : 0, &edit);
 	return nl_refuse(&edit.origin, edit_value(&edit, text), &tx->error);
 }
 
@@ -156,12 +129,14 @@ int command_change(struct words *words)
 
 	error = read_change(words, &change);
 	/* An empty file changes nothing. */
-	if (!error && change.edits) {
+	if (!error && !change.prefixes.list.empty) {
 		error = nl_open(&nl);
 		if (!error)
 			error = make(&nl, &change);
 		nl_close(&nl);
 	}
-	free(change.place);
+	if (!error)
+		list_notes(&change.prefixes.list);
+	prefixes_free(&change.prefixes);
 	return error;
 }

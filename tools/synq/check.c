@@ -307,7 +307,10 @@ void conf_notes(const struct conf *conf)
 	const struct class *class[SLOTS];
 	unsigned int number = conf_sorted_classes(conf, class);
 	const struct class_spec *last;
+	unsigned int i;
 
+	for (i = 0; i < conf->lists; i++)
+		list_notes(&conf->list[i]);
 	if (!conf->listeners && !conf->forwards)
 		remark("no listener is configured, so no SYN is judged");
 	else

@@ -14,6 +14,7 @@
 #define FLAG_CHECK	0x2
 #define FLAG_PRINT	0x4
 #define FLAG_CONFIRM	0x8
+#define FLAG_STRICT	0x10
 
 /* whole.c: the configuration as a whole */
 int command_apply(struct words *words, unsigned int flags);

@@ -36,6 +36,9 @@ void conf_init(struct conf *conf, const char *file)
  */
 void conf_clear(struct conf *conf)
 {
+	while (conf->lists)
+		list_free(&conf->list[--conf->lists]);
+	free(conf->list);
 	table_clear(&conf->matches);
 	conf_init(conf, conf->file);
 }
@@ -275,6 +278,44 @@ static int check_family(const struct edit *edit)
 		      "source and destination are of different families");
 }
 
+/**
+ * conf_match_origin() - where was a match written?
+ * @conf: the configuration
+ * @match: one of its matches
+ *
+ * Return: file and line.
+ */
+struct origin conf_match_origin(const struct conf *conf,
+				const struct match *match)
+{
+	const char *file = match->list ? conf->list[match->list - 1].path :
+					 conf->file;
+
+	return (struct origin){ file, match->line };
+}
+
+/*
+ * A prefix that has a match already.  A list is a set, and two may have prefixes in
+ * common; but a prefix has only one class.
+ */
+static int add_again(const struct conf *conf, const struct edit *edit,
+		     const struct match *match)
+{
+	const char *class = conf->class[match->class].spec.name;
+	struct origin origin = conf_match_origin(conf, match);
+	char text[EDIT_TEXT];
+
+	if (strcmp(class, edit->class.name))
+		return refuse(&edit->origin, edit_value(edit, text),
+			      "class %s here, but class %s at %s:%u",
+			      edit->class.name, class, origin.file,
+			      origin.line);
+	if (edit->list || match->list)
+		return DONE;
+	return refuse(&edit->origin, edit_value(edit, text),
+		      "has a match already (line %u)", match->line);
+}
+
 static int edit_match(struct conf *conf, const struct edit *edit)
 {
 	struct class *class = NULL;
@@ -306,9 +347,7 @@ static int edit_match(struct conf *conf, const struct edit *edit)
 	switch (edit->verb) {
 	case VERB_ADD:
 		if (match)
-			return refuse(&edit->origin, text,
-				      "has a match already (line %u)",
-				      match->line);
+			return add_again(conf, edit, match);
 		if (conf->matches.number >= SYNQ_MATCHES_MAX)
 			return refuse(&edit->origin, text,
 				      "too many matches, the limit is %u",
@@ -333,7 +372,8 @@ static int edit_match(struct conf *conf, const struct edit *edit)
 		break;
 	}
 	match->class = class - conf->class;
-	match->line = edit->from ? edit->from : edit->origin.line;
+	match->list = edit->list;
+	match->line = edit->origin.line;
 	class->matches++;
 	return DONE;
 }

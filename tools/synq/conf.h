@@ -6,6 +6,7 @@
 #define SYNQ_CONF_H
 
 #include "edit.h"
+#include "prefixes.h"
 #include "table.h"
 
 /* Default reserve of the first class, per cent of the backlog. */
@@ -97,6 +98,9 @@ struct scope {
  * @forwards: how many there are
  * @scope: destinations of matches, unless @light
  * @matches: matches, unless @light
+ * @list: files of prefixes
+ * @lists: how many there are
+ * @strict: refuse a file without prefixes
  * @light: the matches were not fetched, only counted in the classes
  */
 struct conf {
@@ -115,6 +119,9 @@ struct conf {
 	unsigned int forwards;
 	struct scope scope[SERVICES];
 	struct table matches;
+	struct list *list;
+	unsigned int lists;
+	bool strict;
 	bool light;
 };
 
@@ -132,6 +139,8 @@ struct class *conf_free_class(struct conf *conf);
 struct listener *conf_listener(struct conf *conf, __u32 port);
 struct scope *conf_scope(struct conf *conf, const struct service *service);
 struct scope *conf_free_scope(struct conf *conf);
+struct origin conf_match_origin(const struct conf *conf,
+				const struct match *match);
 int conf_edit(struct conf *conf, const struct edit *edit);
 unsigned int conf_sorted_classes(const struct conf *conf,
 				 const struct class **sorted);
@@ -146,6 +155,6 @@ int conf_check_sysctl(const struct conf *conf);
 void conf_notes(const struct conf *conf);
 
 /* file.c */
-int conf_read(struct conf *conf, const char *name);
+int conf_read(struct conf *conf, const char *name, bool strict);
 
 #endif /* SYNQ_CONF_H */

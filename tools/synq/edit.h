@@ -131,11 +131,13 @@ struct listener_spec {
  * @verb: how
  * @given: GIVEN_* of the options that were written
  * @class: OBJECT_CLASS: the class; OBJECT_MATCH: only the name is used
- * @source: OBJECT_MATCH
+ * @range: OBJECT_MATCH: the sources, as they were written
+ * @source: OBJECT_MATCH: one of them; prefixes.c fills it in
  * @service: OBJECT_MATCH: where @source has the class; OBJECT_SERVICE
- * @sources: OBJECT_MATCH: a file of prefixes instead of @source, or NULL
+ * @sources: OBJECT_MATCH: a file of prefixes instead of @range, or NULL
  * @from: line of the configuration that names the file of @origin; 0: @origin is
  *	in the configuration itself
+ * @list: number of that file in the configuration, or 0
  * @listener: OBJECT_LISTENER
  * @mask: OBJECT_MARK; 0: none
  * @observe: OBJECT_SET: "enforce off"
@@ -146,10 +148,12 @@ struct edit {
 	enum verb verb;
 	unsigned int given;
 	struct class_spec class;
+	struct range range;
 	struct prefix source;
 	struct service service;
 	const char *sources;
 	unsigned int from;
+	unsigned int list;
 	struct listener_spec listener;
 	__u32 mask;
 	bool observe;

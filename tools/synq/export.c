@@ -98,7 +98,7 @@ int command_export(struct words *words, unsigned int flags)
 		return REFUSED;
 
 	conf_init(&conf, NULL);
-	error = name ? conf_read(&conf, name) : load(&conf);
+	error = name ? conf_read(&conf, name, false) : load(&conf);
 	if (!error)
 		error = print_nft(&conf);
 	conf_clear(&conf);

@@ -205,7 +205,7 @@ static int parse_source_file(struct edit *edit, const char *text)
 
 static int parse_source(struct edit *edit, const char *text)
 {
-	return value_prefix(&edit->origin, text, "source", &edit->source);
+	return value_sources(&edit->origin, text, &edit->range, NULL);
 }
 
 static int parse_to(struct edit *edit, const char *text)

@@ -18,8 +18,8 @@
 
 static const char help[] =
 "usage: synq COMMAND\n"
-"  apply [--check [--print] | --confirm TIME] FILE    replace the configuration,\n"
-"      or only check FILE, or roll back unless \"confirm\" follows; - is stdin\n"
+"  apply [--strict] [--check [--print] | --confirm TIME] FILE    replace all, or\n"
+"      only check FILE, or roll back unless \"confirm\" follows; - is stdin\n"
 "  diff FILE, save                    what apply would change; the configuration\n"
 "  class|match|listener|service|mark|set show [-j] [NAME...]\n"
 "  class add|set NAME OPTION...       class del NAME\n"
@@ -67,7 +67,8 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{ "apply", command_apply, FLAG_CHECK | FLAG_PRINT | FLAG_CONFIRM },
+	{ "apply", command_apply,
+	  FLAG_CHECK | FLAG_PRINT | FLAG_CONFIRM | FLAG_STRICT },
 	{ "confirm", command_confirm, 0 },
 	{ "diff", command_diff, 0 },
 	{ "save", command_save, 0 },
@@ -90,6 +91,7 @@ static const struct command options[] = {
 	{ "--json", NULL, FLAG_JSON },
 	{ "--check", NULL, FLAG_CHECK },
 	{ "--print", NULL, FLAG_PRINT },
+	{ "--strict", NULL, FLAG_STRICT },
 	{ "-h", command_help, 0 },
 	{ "--help", command_help, 0 },
 	{ "-V", command_version, 0 },

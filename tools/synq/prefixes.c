@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A file of prefixes: the line "match add source-file FILE class NAME" makes a
- * match of each of them.
+ * The prefixes that one edit of matches is for: one prefix, the prefixes that make up
+ * a range, or those in a file.
  *
- * One prefix per line.  A relative name is relative to the directory of the
- * configuration file, not to the current directory.
+ * The same prefix twice is the same as once, so each is here once.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lines.h"
 #include "prefixes.h"
 
-struct reading {
-	const struct edit *edit;
-	take_edit *take;
-	void *arg;
-};
-
+/* A relative name is relative to the directory of the configuration file. */
 static char *beside(const char *file, const char *name)
 {
 	const char *slash = file && *name != '/' ? strrchr(file, '/') : NULL;
@@ -30,36 +23,70 @@ static char *beside(const char *file, const char *name)
 	return path;
 }
 
-static int take_prefix(struct words *words, void *arg)
+/**
+ * prefixes_add() - add the prefixes that make up a range
+ * @prefixes: prefixes
+ * @range: the range
+ * @line: where it was written
+ */
+void prefixes_add(struct prefixes *prefixes, struct range range,
+		  unsigned int line)
 {
-	const struct reading *reading = arg;
-	struct edit edit = *reading->edit;
+	struct prefix prefix;
 
-	edit.origin = words->origin;
-	edit.from = reading->edit->origin.line;
-	edit.sources = NULL;
-	if (value_prefix(&edit.origin, words_next(words), "source",
-			 &edit.source) ||
-	    edit_refuse_end(words, "a file of prefixes"))
-		return REFUSED;
-	return reading->take(&edit, reading->arg);
+	while (range_next(&range, &prefix)) {
+		if (!table_find(&prefixes->table, &prefix, 0))
+			table_add(&prefixes->table, &prefix, 0)->line = line;
+	}
 }
 
 /**
- * prefixes_read() - make an edit of each prefix in a file
- * @edit: an edit with @edit->sources
- * @take: takes each edit; its origin is the line of the prefix
- * @arg: the second argument of @take
+ * prefixes_read() - find the prefixes of an edit
+ * @prefixes: prefixes; prefixes_free() frees them, whatever is returned
+ * @edit: the edit, of a match
  *
  * Return: DONE or REFUSED.
  */
-int prefixes_read(const struct edit *edit, take_edit *take, void *arg)
+int prefixes_read(struct prefixes *prefixes, const struct edit *edit)
 {
-	struct reading reading = { edit, take, arg };
-	char *path = beside(edit->origin.file, edit->sources);
-	int error = lines_read(path, path, &edit->origin, take_prefix,
-			       &reading);
+	const struct origin *origin = &edit->origin;
 
-	free(path);
-	return error;
+	memset(prefixes, 0, sizeof(*prefixes));
+	if (!edit->sources) {
+		prefixes_add(prefixes, edit->range, origin->line);
+		return DONE;
+	}
+	prefixes->list.path = beside(origin->file, edit->sources);
+	return list_read(prefixes, origin);
+}
+
+/**
+ * prefixes_edit() - the edit of one of the prefixes
+ * @prefixes: read
+ * @common: the edit of all
+ * @i: which, from 0
+ * @edit: the edit; its origin is in the file, if there is one
+ */
+void prefixes_edit(const struct prefixes *prefixes, const struct edit *common,
+		   __u32 i, struct edit *edit)
+{
+	const struct match *match = &prefixes->table.match[i];
+
+	*edit = *common;
+	edit->source = match->prefix;
+	if (!prefixes->list.path)
+		return;
+	edit->from = common->origin.line;
+	edit->origin.file = prefixes->list.path;
+	edit->origin.line = match->line;
+}
+
+/**
+ * prefixes_free() - free the memory
+ * @prefixes: prefixes, or zero
+ */
+void prefixes_free(struct prefixes *prefixes)
+{
+	list_free(&prefixes->list);
+	table_clear(&prefixes->table);
 }

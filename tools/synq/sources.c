@@ -33,14 +33,14 @@ struct row {
 };
 
 /**
- * struct list - what is shown
+ * struct rows - what is shown
  * @class: only this class, or NULL
  * @top: only so many, or 0
  * @row: the rows
  * @rows: how many
  * @room: for how many there is memory
  */
-struct list {
+struct rows {
 	const char *class;
 	__u32 top;
 	struct row *row;
@@ -48,7 +48,7 @@ struct list {
 	size_t room;
 };
 
-static int parse(struct words *words, struct list *list)
+static int parse(struct words *words, struct rows *list)
 {
 	const char *word, *value;
 	bool top;
@@ -105,7 +105,7 @@ static int row_order(const void *a, const void *b)
 }
 
 /* Sorts, and drops the rows beyond "top". */
-static void choose(struct list *list)
+static void choose(struct rows *list)
 {
 	if (list->rows)
 		qsort(list->row, list->rows, sizeof(*list->row), row_order);
@@ -113,7 +113,7 @@ static void choose(struct list *list)
 		list->rows = list->top;
 }
 
-static struct row *new_row(struct list *list)
+static struct row *new_row(struct rows *list)
 {
 	if (list->rows == list->room && list->top &&
 	    list->room >= 2 * (size_t)list->top)
@@ -129,7 +129,7 @@ static void take_row(struct nlattr **attr, void *arg)
 {
 	const char *class = attr_text(attr, SYNQ_A_SOURCE_CLASS);
 	const struct nlattr *source = attr[SYNQ_A_SOURCE_SOURCE];
-	struct list *list = arg;
+	struct rows *list = arg;
 	struct row *row;
 	__u16 length;
 
@@ -149,7 +149,7 @@ static void take_row(struct nlattr **attr, void *arg)
 	row->tokens = attr_u32(attr, SYNQ_A_SOURCE_TOKENS);
 }
 
-static int fetch(struct nl *nl, struct list *list)
+static int fetch(struct nl *nl, struct rows *list)
 {
 	unsigned int tries;
 	bool interrupted;
@@ -170,7 +170,7 @@ static int fetch(struct nl *nl, struct list *list)
 }
 
 /* No struct columns here: there may be a million rows. */
-static void print_table(const struct list *list)
+static void print_table(const struct rows *list)
 {
 	const struct row *row = list->row;
 	const struct row *end = row + list->rows;
@@ -195,7 +195,7 @@ static void print_table(const struct list *list)
 		       row->conformed, row->exceeded, row->tokens);
 }
 
-static void print_json(const struct list *list)
+static void print_json(const struct rows *list)
 {
 	const struct row *row;
 	char text[PREFIX_TEXT];
@@ -229,7 +229,7 @@ static void print_json(const struct list *list)
  */
 int command_sources(struct words *words, unsigned int flags)
 {
-	struct list list = { 0 };
+	struct rows list = { 0 };
 	struct nl nl = { 0 };
 	int error;
 

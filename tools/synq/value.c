@@ -3,20 +3,25 @@
  * The values of the configuration language, from text and to text.
  *
  * A spelling is refused where it may be a mistake: a rate, a share or a time
- * without its unit, a number with a leading zero (octal elsewhere), a network with
- * host bits.  The message says what would be accepted.  Pure, apart from the line
- * that refuse() prints.
+ * without its unit, a number with a leading zero (octal elsewhere).  The message says
+ * what would be accepted.  Addresses are in prefix.c.  Pure, apart from the line that
+ * refuse() prints.
  */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "value.h"
 
-/* Decimal digits only, no sign, no leading zero. */
-static bool number(const char *text, size_t length, __u32 *value)
+/**
+ * value_number() - read decimal digits: no sign, no leading zero
+ * @text: the digits
+ * @length: how many
+ * @value: the number
+ *
+ * Return: true if they are a number of 32 bits.
+ */
+bool value_number(const char *text, size_t length, __u32 *value)
 {
 	__u64 n = 0;
 	size_t i;
@@ -46,7 +51,7 @@ static bool number(const char *text, size_t length, __u32 *value)
 int value_range(const struct origin *origin, const char *text,
 		const char *what, __u32 min, __u32 max, __u32 *value)
 {
-	if (!number(text, strlen(text), value) || *value < min || *value > max)
+	if (!value_number(text, strlen(text), value) || *value < min || *value > max)
 		return refuse(origin, text, "%s is a number, %u..%u", what,
 			      min, max);
 	return DONE;
@@ -72,7 +77,7 @@ int value_bits(const struct origin *origin, const char *text,
 			*value = strtoul(text + 2, NULL, 16);
 			return DONE;
 		}
-	} else if (number(text, strlen(text), value)) {
+	} else if (value_number(text, strlen(text), value)) {
 		return DONE;
 	}
 	return refuse(origin, text,
@@ -97,7 +102,7 @@ int value_percent(const struct origin *origin, const char *text,
 	size_t length = strlen(text);
 	bool unit = length && text[length - 1] == '%';
 
-	if (number(text, length - unit, value) && *value >= min &&
+	if (value_number(text, length - unit, value) && *value >= min &&
 	    *value <= max) {
 		if (unit)
 			return DONE;
@@ -126,7 +131,7 @@ int value_time(const struct origin *origin, const char *text,
 	__u32 scale = seconds ? 1000 : 1;
 	bool good;
 
-	good = number(text, digits, ms) && *ms && *ms <= max / scale;
+	good = value_number(text, digits, ms) && *ms && *ms <= max / scale;
 	if (good && !*unit)
 		return refuse(origin, text, "the unit is missing: %ums", *ms);
 	if (good && (seconds || !strcmp(unit, "ms"))) {
@@ -152,7 +157,7 @@ int value_seconds(const struct origin *origin, const char *text,
 {
 	size_t digits = strspn(text, "0123456789");
 
-	if (number(text, digits, seconds) && *seconds && *seconds <= max) {
+	if (value_number(text, digits, seconds) && *seconds && *seconds <= max) {
 		if (!strcmp(text + digits, "s"))
 			return DONE;
 		if (!text[digits])
@@ -179,7 +184,7 @@ int value_rate(const struct origin *origin, const char *text,
 	const char *unit = text + digits;
 	bool good;
 
-	good = number(text, digits, value) && *value && *value <= max;
+	good = value_number(text, digits, value) && *value && *value <= max;
 	if (good && !*unit)
 		return refuse(origin, text, "the unit is missing: %u/second",
 			      *value);
@@ -204,8 +209,8 @@ int value_lengths(const struct origin *origin, const char *text,
 	size_t comma = strcspn(text, ",");
 	const char *rest = text + comma + !!text[comma];
 
-	if (number(text, comma, &length[0]) &&
-	    number(rest, strlen(rest), &length[1]) && length[0] && length[1] &&
+	if (value_number(text, comma, &length[0]) &&
+	    value_number(rest, strlen(rest), &length[1]) && length[0] && length[1] &&
 	    length[0] <= SYNQ_SOURCE_LEN_V4_MAX &&
 	    length[1] <= SYNQ_SOURCE_LEN_V6_MAX)
 		return DONE;
@@ -247,124 +252,6 @@ int value_name(const struct origin *origin, const char *text)
 	return DONE;
 }
 
-static bool is_mapped(const struct prefix *prefix)
-{
-	static const __u8 mapped[12] = { [10] = 0xff, 0xff };
-
-	return prefix->family == AF_INET6 && prefix->length >= 96 &&
-	       !memcmp(prefix->address, mapped, sizeof(mapped));
-}
-
-/* Address in @text[0..@length), in full length. */
-static bool address(const char *text, size_t length, struct prefix *prefix)
-{
-	char word[INET6_ADDRSTRLEN];
-
-	if (length >= sizeof(word))
-		return false;
-	memcpy(word, text, length);
-	word[length] = '\0';
-
-	memset(prefix, 0, sizeof(*prefix));
-	prefix->family = strchr(word, ':') ? AF_INET6 : AF_INET;
-	prefix->length = prefix_bits(prefix);
-	return inet_pton(prefix->family, word, prefix->address) == 1;
-}
-
-/* An IPv4 client of an IPv6 socket is an IPv4 client to synq. */
-static int refuse_mapped(const struct origin *origin, const char *text,
-			 const struct prefix *prefix, bool host)
-{
-	struct prefix v4 = {
-		.family = AF_INET,
-		.length = prefix->length - 96,
-	};
-	char right[PREFIX_TEXT];
-
-	memcpy(v4.address, prefix->address + 12, 4);
-	return refuse(origin, text, "an IPv4 address in IPv6; write %s",
-		      host ? address_text(&v4, right) :
-			     prefix_text(&v4, right));
-}
-
-/**
- * value_address() - the address of a host
- * @origin: where it was written
- * @text: the word
- * @prefix: the address, with full length
- *
- * Return: DONE or REFUSED.
- */
-int value_address(const struct origin *origin, const char *text,
-		  struct prefix *prefix)
-{
-	if (!address(text, strlen(text), prefix))
-		return refuse(origin, text, "not an IPv4 or IPv6 address");
-	if (is_mapped(prefix))
-		return refuse_mapped(origin, text, prefix, true);
-	return DONE;
-}
-
-/* Clears the bits behind the prefix length; false if any was set. */
-static bool clear_host_bits(struct prefix *prefix)
-{
-	unsigned int bit = prefix->length;
-	unsigned int i = bit / 8;
-	bool clear = true;
-
-	for (; i < prefix_bytes(prefix); i++, bit = 0) {
-		__u8 host = 0xff >> (bit % 8);
-
-		if (prefix->address[i] & host)
-			clear = false;
-		prefix->address[i] &= ~host;
-	}
-	return clear;
-}
-
-/**
- * value_prefix() - a network, or a single address
- * @origin: where it was written
- * @text: the word: ADDRESS or ADDRESS/LENGTH
- * @what: what the prefix is for, for the message
- * @prefix: the network
- *
- * Return: DONE or REFUSED.
- */
-int value_prefix(const struct origin *origin, const char *text,
-		 const char *what, struct prefix *prefix)
-{
-	size_t length = strcspn(text, "/");
-	char right[PREFIX_TEXT];
-	struct prefix whole;
-	__u32 bits;
-
-	if (!address(text, length, prefix))
-		return refuse(origin, text,
-			      "not a %s (ADDRESS or ADDRESS/LENGTH, IPv4 or IPv6)",
-			      what);
-	if (text[length]) {
-		const char *word = text + length + 1;
-
-		if (!number(word, strlen(word), &bits) ||
-		    bits > prefix_bits(prefix))
-			return refuse(origin, text,
-				      "the prefix length of IPv%c is 0..%u",
-				      prefix->family == AF_INET ? '4' : '6',
-				      prefix_bits(prefix));
-		prefix->length = bits;
-	}
-
-	whole = *prefix;
-	if (!clear_host_bits(prefix) && !is_mapped(&whole))
-		return refuse(origin, text,
-			      "host bits set; did you mean %s?",
-			      prefix_text(prefix, right));
-	if (is_mapped(prefix))
-		return refuse_mapped(origin, text, prefix, !text[length]);
-	return DONE;
-}
-
 /**
  * value_ports() - a port, or a range of ports
  * @origin: where it was written
@@ -381,10 +268,10 @@ int value_ports(const struct origin *origin, const char *text,
 	__u32 first, last;
 	bool good;
 
-	good = number(text, digits, &first) && first && first <= 65535;
+	good = value_number(text, digits, &first) && first && first <= 65535;
 	last = first;
 	if (good && text[digits])
-		good = number(rest, strlen(rest), &last) && last &&
+		good = value_number(rest, strlen(rest), &last) && last &&
 		       last <= 65535;
 	if (!good)
 		return refuse(origin, text,
@@ -410,37 +297,6 @@ const char *time_text(__u32 ms, char *text)
 
 	snprintf(text, TIME_TEXT, seconds ? "%us" : "%ums",
 		 seconds ? ms / 1000 : ms);
-	return text;
-}
-
-/**
- * address_text() - print the address of a prefix
- * @prefix: the prefix
- * @text: room for PREFIX_TEXT bytes
- *
- * Return: @text.
- */
-const char *address_text(const struct prefix *prefix, char *text)
-{
-	if (!inet_ntop(prefix->family, prefix->address, text, PREFIX_TEXT))
-		*text = '\0';
-	return text;
-}
-
-/**
- * prefix_text() - print a prefix, always with its length
- * @prefix: the prefix
- * @text: room for PREFIX_TEXT bytes
- *
- * Return: @text.
- */
-const char *prefix_text(const struct prefix *prefix, char *text)
-{
-	size_t used;
-
-	address_text(prefix, text);
-	used = strlen(text);
-	snprintf(text + used, PREFIX_TEXT - used, "/%u", prefix->length);
 	return text;
 }
 

@@ -27,6 +27,16 @@ struct prefix {
 };
 
 /**
+ * struct range - addresses of clients
+ * @first: a network; or the first address, if there is a @last
+ * @last: the last address; no family: @first is all
+ */
+struct range {
+	struct prefix first;
+	struct prefix last;
+};
+
+/**
  * struct service - the destinations of a match
  * @to: addresses; no family: any
  * @first: lowest port; 0: any
@@ -62,6 +72,7 @@ static inline unsigned int prefix_bits(const struct prefix *prefix)
 }
 
 /* value.c */
+bool value_number(const char *text, size_t length, __u32 *value);
 int value_range(const struct origin *origin, const char *text,
 		const char *what, __u32 min, __u32 max, __u32 *value);
 int value_bits(const struct origin *origin, const char *text,
@@ -77,15 +88,22 @@ int value_rate(const struct origin *origin, const char *text,
 int value_lengths(const struct origin *origin, const char *text,
 		  const char *what, __u32 length[2]);
 int value_name(const struct origin *origin, const char *text);
+int value_ports(const struct origin *origin, const char *text,
+		struct service *service);
+const char *time_text(__u32 ms, char *text);
+const char *service_text(const struct service *service, char *text);
+
+/* prefix.c */
+bool prefix_is_address(const char *text);
 int value_address(const struct origin *origin, const char *text,
 		  struct prefix *prefix);
 int value_prefix(const struct origin *origin, const char *text,
 		 const char *what, struct prefix *prefix);
-int value_ports(const struct origin *origin, const char *text,
-		struct service *service);
-const char *time_text(__u32 ms, char *text);
+int value_sources(const struct origin *origin, const char *text,
+		  struct range *range, bool *masked);
+bool range_sized(struct range *range, __u32 size);
+bool range_next(struct range *range, struct prefix *prefix);
 const char *address_text(const struct prefix *prefix, char *text);
 const char *prefix_text(const struct prefix *prefix, char *text);
-const char *service_text(const struct service *service, char *text);
 
 #endif /* SYNQ_VALUE_H */

@@ -40,7 +40,7 @@ static void plan_match(const struct plan *plan, __u32 i, struct edit *edit)
 	edit->source = match->prefix;
 	edit->service = plan->conf->scope[match->service].service;
 	edit->class = plan->conf->class[match->class].spec;
-	edit->origin.line = match->line;
+	edit->origin = conf_match_origin(plan->conf, match);
 }
 
 static void plan_listener(const struct plan *plan, __u32 i, struct edit *edit)
@@ -159,7 +159,7 @@ static int apply(struct nl *nl, struct conf *conf, __u32 confirm_within)
 }
 
 /* apply and diff take one word, the name of a file. */
-static int read_conf(struct words *words, const char *command,
+static int read_conf(struct words *words, const char *command, bool strict,
 		     struct conf *conf)
 {
 	const char *name = words_next(words);
@@ -170,7 +170,7 @@ static int read_conf(struct words *words, const char *command,
 			      "the name of a file is missing (- is standard input)");
 	if (edit_refuse_end(words, command))
 		return REFUSED;
-	return conf_read(conf, name);
+	return conf_read(conf, name, strict);
 }
 
 static int read_confirm(const struct words *words, __u32 *seconds)
@@ -184,7 +184,7 @@ static int read_confirm(const struct words *words, __u32 *seconds)
 /**
  * command_apply() - replace the whole configuration, or only check a file
  * @words: FILE
- * @flags: FLAG_CHECK, FLAG_PRINT, FLAG_CONFIRM
+ * @flags: FLAG_CHECK, FLAG_PRINT, FLAG_CONFIRM, FLAG_STRICT
  *
  * Return: exit status.
  */
@@ -197,7 +197,7 @@ int command_apply(struct words *words, unsigned int flags)
 
 	if (read_confirm(words, &confirm_within))
 		return REFUSED;
-	error = read_conf(words, "apply", &conf);
+	error = read_conf(words, "apply", flags & FLAG_STRICT, &conf);
 	if (!error && !(flags & FLAG_CHECK)) {
 		error = conf_check_sysctl(&conf);
 		if (!error)
@@ -234,7 +234,7 @@ int command_diff(struct words *words, unsigned int flags)
 	int error;
 
 	conf_init(&old, NULL);
-	error = read_conf(words, "diff", &new);
+	error = read_conf(words, "diff", false, &new);
 	if (!error)
 		error = nl_open(&nl);
 	if (!error)

@@ -79,7 +79,7 @@ _synq_words() {
 			[ "$command" = why ] || echo mark
 			;;
 		esac ;;
-	apply/*) echo '--check --confirm --print' ;;
+	apply/*) echo '--check --confirm --print --strict' ;;
 	monitor/*) echo '-j' ;;
 	export/) echo nft ;;
 	esac

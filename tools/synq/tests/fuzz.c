@@ -103,7 +103,7 @@ static int read_text(const char *text, size_t length, struct conf *conf,
 		abort();
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	stderr = open_memstream(report, &room);
-	status = conf_read(conf, name);
+	status = conf_read(conf, name, true);
 	conf->file = NULL;
 	fclose(stderr);
 	stderr = saved;
