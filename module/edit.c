@@ -10,6 +10,7 @@
  */
 #include <linux/ctype.h>
 #include <linux/netlink.h>
+#include <linux/stringify.h>
 #include "chunks.h"
 #include "edit.h"
 
@@ -482,7 +483,8 @@ int synq_edit_add_listener(struct synq_net *sn, struct synq_conf *conf,
 		return -EEXIST;
 	}
 	if (conf->n_listeners == SYNQ_LISTENERS_MAX) {
-		NL_SET_ERR_MSG(extack, "there are 64 listeners already");
+		NL_SET_ERR_MSG(extack, "there are " __stringify(SYNQ_LISTENERS_MAX)
+			       " listeners already");
 		return -ENOSPC;
 	}
 	p = now ? synq_conf_port(now, edit->port) : NULL;

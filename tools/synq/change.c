@@ -20,11 +20,13 @@
 /**
  * struct change - what is to be done
  * @edit: what the edits have in common
- * @prefixes: OBJECT_MATCH: an edit for each; else there is one edit
+ * @prefixes: OBJECT_MATCH: an edit for each
+ * @unjudged: OBJECT_MATCH: no listener has its ports
  */
 struct change {
 	struct edit edit;
 	struct prefixes prefixes;
+	bool unjudged;
 };
 
 static int read_change(struct words *words, struct change *change)
@@ -38,6 +40,8 @@ static int read_change(struct words *words, struct change *change)
 /* Edit number @i, from 0; false if there are no more. */
 static bool get_edit(const struct change *change, __u32 i, struct edit *edit)
 {
+	if (change->edit.object == OBJECT_LISTENER)
+		return edit_ports(&change->edit, i, edit);
 	if (change->edit.object != OBJECT_MATCH) {
 		*edit = change->edit;
 		return !i;
@@ -48,27 +52,31 @@ static bool get_edit(const struct change *change, __u32 i, struct edit *edit)
 	return true;
 }
 
-static int judge(struct nl *nl, const struct change *change, __u32 *generation)
+static int judge(struct nl *nl, struct change *change, __u32 *generation)
 {
 	enum object object = change->edit.object;
 	struct edit edit;
 	struct conf conf;
 	int error;
+	__u32 i;
 
 	error = load_conf(nl, &conf, true);
-	if (!error && get_edit(change, 0, &edit))
+	for (i = 0; !error && get_edit(change, i, &edit); i++)
 		error = conf_edit(&conf, &edit);
 	if (!error && (object == OBJECT_CLASS || object == OBJECT_MARK)) {
 		error = conf_check(&conf);
 		if (!error)
 			error = conf_check_sysctl(&conf);
 	}
+	change->unjudged = object == OBJECT_MATCH &&
+			   change->edit.verb == VERB_ADD &&
+			   !conf_judges(&conf, &change->edit.service);
 	*generation = conf.generation;
 	conf_clear(&conf);
 	return error;
 }
 
-static int attempt(struct nl *nl, const struct change *change, struct tx *tx)
+static int attempt(struct nl *nl, struct change *change, struct tx *tx)
 {
 	__u32 generation, i;
 	struct edit edit;
@@ -101,7 +109,7 @@ static int refuse_change(const struct change *change, const struct tx *tx)
 	return nl_refuse(&edit.origin, edit_value(&edit, text), &tx->error);
 }
 
-static int make(struct nl *nl, const struct change *change)
+static int make(struct nl *nl, struct change *change)
 {
 	unsigned int tries = 0;
 	struct tx tx = { 0 };
@@ -137,6 +145,8 @@ int command_change(struct words *words)
 	}
 	if (!error)
 		list_notes(&change.prefixes.list);
+	if (!error && change.unjudged)
+		conf_note_unjudged(&change.edit.service);
 	prefixes_free(&change.prefixes);
 	return error;
 }

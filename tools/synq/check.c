@@ -236,11 +236,10 @@ static void note_orders(const struct conf *conf, const struct class **class,
 	const char *share = NULL;
 	unsigned int i;
 
-	for (i = 0; i < SYNQ_LISTENERS_MAX; i++) {
+	for (i = 0; i < conf->listeners; i++) {
 		const struct listener_spec *spec = &conf->listener[i].spec;
 
-		if (spec->port)
-			orders |= spec->app_order ? ~0U : 1U << spec->order;
+		orders |= spec->app_order ? ~0U : 1U << spec->order;
 	}
 	for (i = 0; i < number; i++) {
 		if ((class[i]->spec.given & GIVEN_WEIGHT) &&
@@ -270,31 +269,57 @@ static void note_rates(const struct class **class, unsigned int number)
 	}
 }
 
+/**
+ * conf_judges() - is there a listener for any port of a match?
+ * @conf: the configuration
+ * @service: the destinations of the match
+ *
+ * Return: true if there is, or a service that is forwarded.
+ */
+bool conf_judges(const struct conf *conf, const struct service *service)
+{
+	unsigned int i;
+
+	if (!service->first)
+		return true;
+	for (i = 0; i < conf->listeners; i++) {
+		__u32 port = conf->listener[i].spec.port;
+
+		if (port >= service->first && port <= service->last)
+			return true;
+	}
+	for (i = 0; i < SYNQ_FORWARDS_MAX; i++) {
+		const struct service *other = &conf->forward[i].service;
+
+		if (other->first <= service->last &&
+		    other->last >= service->first)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * conf_note_unjudged() - remark on a match for ports that have no listener
+ * @service: the destinations of the match
+ */
+void conf_note_unjudged(const struct service *service)
+{
+	char text[SERVICE_TEXT];
+
+	remark("matches%s have no effect: no listener has that port",
+	       service_text(service, text));
+}
+
 /* Matches for ports that no listener has. */
 static void note_ports(const struct conf *conf)
 {
-	char text[SERVICE_TEXT];
-	unsigned int i, j;
+	unsigned int i;
 
 	for (i = SERVICE_ALL + 1; i < SERVICES; i++) {
 		const struct service *service = &conf->scope[i].service;
-		bool judged = !service->first;
 
-		for (j = 0; j < SYNQ_LISTENERS_MAX; j++) {
-			__u32 port = conf->listener[j].spec.port;
-
-			judged |= port >= service->first &&
-				  port <= service->last;
-		}
-		for (j = 0; j < SYNQ_FORWARDS_MAX; j++) {
-			const struct service *other = &conf->forward[j].service;
-
-			judged |= other->first <= service->last &&
-				  other->last >= service->first;
-		}
-		if (conf->scope[i].matches && !judged)
-			remark("matches%s have no effect: no listener has that port",
-			       service_text(service, text));
+		if (conf->scope[i].matches && !conf_judges(conf, service))
+			conf_note_unjudged(service);
 	}
 }
 

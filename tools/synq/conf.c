@@ -75,7 +75,7 @@ struct class *conf_free_class(struct conf *conf)
 /**
  * conf_listener() - find a listener by its port
  * @conf: the configuration
- * @port: the port; 0: find room for one more listener
+ * @port: the port
  *
  * Return: the listener, or NULL.
  */
@@ -83,7 +83,7 @@ struct listener *conf_listener(struct conf *conf, __u32 port)
 {
 	unsigned int i;
 
-	for (i = 0; i < SYNQ_LISTENERS_MAX; i++) {
+	for (i = 0; i < conf->listeners; i++) {
 		if (conf->listener[i].spec.port == port)
 			return &conf->listener[i];
 	}
@@ -407,14 +407,15 @@ static int add_listener(struct conf *conf, const struct edit *edit,
 			      listener->line);
 	if (listener)
 		return refuse(&edit->origin, text, "has a listener already");
-	listener = conf_listener(conf, 0);
-	if (!listener)
+	if (conf->listeners == SYNQ_LISTENERS_MAX)
 		return refuse(&edit->origin, text,
 			      "too many listeners, the limit is %u",
 			      SYNQ_LISTENERS_MAX);
-	listener->spec = edit->listener;
-	listener->line = edit->origin.line;
-	conf->listeners++;
+	listener = &conf->listener[conf->listeners++];
+	*listener = (struct listener){
+		.spec = edit->listener,
+		.line = edit->origin.line,
+	};
 	return DONE;
 }
 
@@ -435,11 +436,22 @@ static int edit_listener(struct conf *conf, const struct edit *edit)
 		listener->line = edit->origin.line;
 		break;
 	case VERB_DEL:
-		memset(listener, 0, sizeof(*listener));
-		conf->listeners--;
+		*listener = conf->listener[--conf->listeners];
 		break;
 	case VERB_NUMBER:
 		break;
+	}
+	return DONE;
+}
+
+static int edit_listeners(struct conf *conf, const struct edit *edit)
+{
+	struct edit one;
+	__u32 i;
+
+	for (i = 0; edit_ports(edit, i, &one); i++) {
+		if (edit_listener(conf, &one))
+			return REFUSED;
 	}
 	return DONE;
 }
@@ -506,7 +518,7 @@ static int edit_mark(struct conf *conf, const struct edit *edit)
  * @conf: the configuration
  * @edit: the change
  *
- * Return: DONE, or REFUSED and nothing has changed.
+ * Return: DONE, or REFUSED; of several listeners some may have changed.
  */
 int conf_edit(struct conf *conf, const struct edit *edit)
 {
@@ -516,7 +528,7 @@ int conf_edit(struct conf *conf, const struct edit *edit)
 	case OBJECT_MATCH:
 		return edit_match(conf, edit);
 	case OBJECT_LISTENER:
-		return edit_listener(conf, edit);
+		return edit_listeners(conf, edit);
 	case OBJECT_SERVICE:
 		return edit_service(conf, edit);
 	case OBJECT_MARK:

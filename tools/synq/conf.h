@@ -43,7 +43,7 @@ struct class {
 
 /**
  * struct listener - a listener
- * @spec: port and options; no port: the place is free
+ * @spec: port and options
  * @line: where it was written, or 0
  * @sockets: sockets that the kernel manages for it
  */
@@ -92,7 +92,7 @@ struct scope {
  * @class: classes; a free slot has no name
  * @classes: configured ones
  * @served: classes that the kernel named, the built-in ones included
- * @listener: listeners; a free place has no port
+ * @listener: listeners, in no order
  * @listeners: how many there are
  * @forward: services of other hosts; a free place has no port
  * @forwards: how many there are
@@ -152,6 +152,8 @@ void conf_sort(struct conf *conf);
 /* check.c */
 int conf_check(const struct conf *conf);
 int conf_check_sysctl(const struct conf *conf);
+bool conf_judges(const struct conf *conf, const struct service *service);
+void conf_note_unjudged(const struct service *service);
 void conf_notes(const struct conf *conf);
 
 /* file.c */

@@ -102,6 +102,7 @@ struct class_spec {
 /**
  * struct listener_spec - what can be said of a listener
  * @port: local TCP port
+ * @last: in an edit of several ports, the last of them
  * @given: GIVEN_* of the members that follow
  * @order: enum synq_order
  * @app_order: the application may choose another for its socket
@@ -112,6 +113,7 @@ struct class_spec {
  */
 struct listener_spec {
 	__u32 port;
+	__u32 last;
 	unsigned int given;
 	__u32 order;
 	bool app_order;
@@ -186,6 +188,7 @@ static inline const char *words_next(struct words *words)
 }
 
 /* edit.c */
+bool edit_ports(const struct edit *common, __u32 i, struct edit *edit);
 bool edit_parse_object(const char *word, enum object *object);
 int edit_parse(struct words *words, struct edit *edit);
 int edit_refuse_end(const struct words *words, const char *command);

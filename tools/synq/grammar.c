@@ -236,8 +236,13 @@ int grammar_name(struct edit *edit, const char *text)
 
 static int parse_port(struct edit *edit, const char *text)
 {
-	return value_range(&edit->origin, text, "port", 1, 65535,
-			   &edit->listener.port);
+	struct service ports;
+
+	if (value_ports(&edit->origin, text, &ports))
+		return REFUSED;
+	edit->listener.port = ports.first;
+	edit->listener.last = ports.last;
+	return DONE;
 }
 
 static int parse_forward(struct edit *edit, const char *text)
@@ -351,7 +356,7 @@ static const struct option match_options[] = {
 };
 
 static const struct option listener_options[] = {
-	{ "port", GIVEN_PORT, "N", parse_port },
+	{ "port", GIVEN_PORT, "N or N-M", parse_port },
 	{ "order", GIVEN_ORDER, "strict, weighted or fifo", parse_order },
 	{ "app-order", GIVEN_APP_ORDER, "on or off", parse_app_order },
 	{ "enforce", GIVEN_ENFORCE, "on or off", parse_enforce },

@@ -28,7 +28,7 @@ static const char help[] =
 "      source-rate N/second  source-burst N  source-len V4,V6  enforce on|off\n"
 "      excess drop|pass|reset|cookie|refuse  cookies auto|always|never\n"
 "  match add|set|del source PREFIX|source-file F [to PREFIX] [port N[-M]] class C\n"
-"  listener add|set port N OPTION...            listener del port N\n"
+"  listener add|set port N[-M] OPTION...        listener del port N[-M]\n"
 "      order strict|weighted|fifo  app-order on|off  enforce on|off\n"
 "      synack-retries 1..127  cookies auto|always|never  app-cookies on|off\n"
 "  service add|del [to PREFIX] port N[-M] forward\n"

@@ -104,6 +104,8 @@ const char *match_line(const struct conf *conf, const struct match *match,
 const char *listener_line(const struct listener_spec *spec, char *text)
 {
 	snprintf(text, LINE_ROOM, "listener add port %u", spec->port);
+	if (spec->last > spec->port)
+		append(text, "-%u", spec->last);
 	if (spec->order != SYNQ_ORDER_STRICT)
 		append(text, " order %s", order_name(spec->order));
 	if (spec->app_order)
@@ -162,6 +164,45 @@ const char *set_line(const struct conf *conf, char *text)
 	return text;
 }
 
+static bool same_options(const struct listener_spec *a,
+			 const struct listener_spec *b)
+{
+	struct listener_spec c = *b;
+	char one[LINE_ROOM], two[LINE_ROOM];
+
+	c.port = a->port;
+	c.last = a->last;
+	return !strcmp(listener_line(a, one), listener_line(&c, two));
+}
+
+/* The ports from @listener on that follow each other and have the same options. */
+static unsigned int same_listeners(const struct listener *listener,
+				   unsigned int left,
+				   struct listener_spec *spec)
+{
+	unsigned int n = 0;
+
+	*spec = listener->spec;
+	spec->last = spec->port;
+	while (++n < left && listener[n].spec.port == spec->last + 1 &&
+	       same_options(spec, &listener[n].spec))
+		spec->last++;
+	return n;
+}
+
+static void print_listeners(const struct conf *conf)
+{
+	struct listener_spec spec;
+	char text[LINE_ROOM];
+	unsigned int i = 0;
+
+	while (i < conf->listeners) {
+		i += same_listeners(&conf->listener[i], conf->listeners - i,
+				    &spec);
+		puts(listener_line(&spec, text));
+	}
+}
+
 /**
  * conf_print() - print the canonical lines of a configuration
  * @conf: the configuration; it is sorted
@@ -182,8 +223,7 @@ void conf_print(struct conf *conf)
 		puts(class_line(&class[i]->spec, text));
 	for (i = 0; i < conf->matches.number; i++)
 		puts(match_line(conf, &conf->matches.match[i], text));
-	for (i = 0; i < conf->listeners; i++)
-		puts(listener_line(&conf->listener[i].spec, text));
+	print_listeners(conf);
 	for (i = 0; i < conf->forwards; i++)
 		puts(service_line(&conf->forward[i].service, text));
 }
@@ -294,14 +334,54 @@ static bool diff_matches(const struct conf *old, const struct conf *new)
 	return different;
 }
 
+/* Ports that follow each other and change alike; no port: not there. */
+struct run {
+	struct listener_spec old;
+	struct listener_spec new;
+};
+
+static bool run_print(const struct run *run)
+{
+	char before[LINE_ROOM] = "";
+	char after[LINE_ROOM] = "";
+
+	if (run->old.port)
+		listener_line(&run->old, before);
+	if (run->new.port)
+		listener_line(&run->new, after);
+	return differ(before, after);
+}
+
+static bool follows(const struct listener_spec *a,
+		    const struct listener_spec *b)
+{
+	if (!a->port || !b->port)
+		return !a->port && !b->port;
+	return b->port == a->last + 1 && same_options(a, b);
+}
+
+static bool run_take(struct run *run, const struct run *next)
+{
+	bool different;
+
+	if (follows(&run->old, &next->old) && follows(&run->new, &next->new)) {
+		run->old.last = next->old.last;
+		run->new.last = next->new.last;
+		return false;
+	}
+	different = run_print(run);
+	*run = *next;
+	return different;
+}
+
 static bool diff_listeners(const struct conf *old, const struct conf *new)
 {
+	struct run run = { 0 };
 	bool different = false;
 	unsigned int i = 0, j = 0;
 
 	while (i < old->listeners || j < new->listeners) {
-		char before[LINE_ROOM] = "";
-		char after[LINE_ROOM] = "";
+		struct run next = { 0 };
 		int order = 0;
 		int in;
 
@@ -310,12 +390,14 @@ static bool diff_listeners(const struct conf *old, const struct conf *new)
 				(int)new->listener[j].spec.port;
 		in = next_in(i < old->listeners, j < new->listeners, order);
 		if (in & IN_OLD)
-			listener_line(&old->listener[i++].spec, before);
+			next.old = old->listener[i++].spec;
 		if (in & IN_NEW)
-			listener_line(&new->listener[j++].spec, after);
-		different |= differ(before, after);
+			next.new = new->listener[j++].spec;
+		next.old.last = next.old.port;
+		next.new.last = next.new.port;
+		different |= run_take(&run, &next);
 	}
-	return different;
+	return run_print(&run) | different;
 }
 
 static bool diff_services(const struct conf *old, const struct conf *new)

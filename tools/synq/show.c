@@ -227,13 +227,29 @@ static int show_classes(struct words *words, unsigned int flags,
 	return DONE;
 }
 
-/* Words are ports; "port" before one is tolerated. */
+static bool select_ports(struct conf *conf, const struct service *ports)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < conf->listeners; i++) {
+		struct listener *listener = &conf->listener[i];
+
+		if (listener->spec.port < ports->first ||
+		    listener->spec.port > ports->last)
+			continue;
+		listener->line = 1;
+		any = true;
+	}
+	return any;
+}
+
+/* Words are ports or ranges of them; "port" before one is tolerated. */
 static int select_listeners(struct words *words, struct conf *conf)
 {
-	struct listener *listener;
+	struct service ports;
 	const char *word;
 	unsigned int i;
-	__u32 port;
 
 	if (!words_peek(words))
 		return DONE;
@@ -242,12 +258,10 @@ static int select_listeners(struct words *words, struct conf *conf)
 	while ((word = words_next(words))) {
 		if (!strcmp(word, "port") && words_peek(words))
 			word = words_next(words);
-		if (value_range(NULL, word, "port", 1, 65535, &port))
+		if (value_ports(NULL, word, &ports))
 			return REFUSED;
-		listener = conf_listener(conf, port);
-		if (!listener)
+		if (!select_ports(conf, &ports))
 			return refuse(NULL, word, "no such listener");
-		listener->line = 1;
 	}
 	return DONE;
 }

@@ -69,9 +69,8 @@ unsigned int conf_served_classes(const struct conf *conf,
 
 static int listener_order(const void *a, const void *b)
 {
-	/* Free places, port 0, come last. */
-	__u32 one = ((const struct listener *)a)->spec.port - 1;
-	__u32 two = ((const struct listener *)b)->spec.port - 1;
+	__u32 one = ((const struct listener *)a)->spec.port;
+	__u32 two = ((const struct listener *)b)->spec.port;
 
 	return one < two ? -1 : one > two;
 }
@@ -142,6 +141,6 @@ void conf_sort(struct conf *conf)
 	qsort(conf->forward, SYNQ_FORWARDS_MAX, sizeof(*conf->forward),
 	      forward_order);
 	table_sort(&conf->matches);
-	qsort(conf->listener, SYNQ_LISTENERS_MAX, sizeof(*conf->listener),
+	qsort(conf->listener, conf->listeners, sizeof(*conf->listener),
 	      listener_order);
 }
