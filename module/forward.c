@@ -25,6 +25,16 @@ static bool find_forward(const struct synq_conf *conf,
 	return !order;
 }
 
+static struct synq_port *alloc_forwarded(struct synq_net *sn)
+{
+	struct synq_port *port = synq_port_alloc(0);
+
+	if (!port || synq_port_begin(sn, port, GFP_KERNEL_ACCOUNT))
+		return port;
+	synq_port_put(port);
+	return NULL;
+}
+
 /* Those that are in force keep their counters. */
 static int provide_forwarded(struct synq_net *sn, struct synq_conf *conf)
 {
@@ -37,7 +47,7 @@ static int provide_forwarded(struct synq_net *sn, struct synq_conf *conf)
 	if (port)
 		synq_port_get(port);
 	else
-		port = synq_port_alloc(0);
+		port = alloc_forwarded(sn);
 	conf->forwarded.port = port;
 	return port ? 0 : -ENOMEM;
 }

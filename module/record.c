@@ -106,12 +106,13 @@ static void give_back(struct synq_net *sn, struct synq_record *record)
  * synq_record_provide() - set memory aside for the next record
  * @sn: network namespace
  *
- * 16 KB in one piece are more than a packet can count on.
+ * 16 KB in one piece are more than a packet can count on, and so are the counters of a port.
  *
  * Context: process
  */
 void synq_record_provide(struct synq_net *sn)
 {
+	synq_port_provide(sn);
 	if (!READ_ONCE(sn->spare))
 		give_back(sn, kzalloc(record_size, GFP_KERNEL_ACCOUNT));
 }
@@ -122,6 +123,7 @@ void synq_record_provide(struct synq_net *sn)
  */
 void synq_record_net_exit(struct synq_net *sn)
 {
+	synq_port_net_exit(sn);
 	kfree(xchg(&sn->spare, NULL));
 }
 
@@ -137,8 +139,11 @@ void synq_record_net_exit(struct synq_net *sn)
 struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 				      struct synq_port *counters)
 {
-	struct synq_record *record = xchg(&sn->spare, NULL);
+	struct synq_record *record;
 
+	if (!synq_port_begin(sn, counters, GFP_ATOMIC | __GFP_NOWARN))
+		return NULL;
+	record = xchg(&sn->spare, NULL);
 	if (!record)
 		record = kzalloc(record_size, GFP_ATOMIC | __GFP_NOWARN);
 	if (!record)

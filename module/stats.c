@@ -7,6 +7,10 @@
  * A class keeps its slot, and so its counters, as long as a class of its name
  * is configured.
  *
+ * A port has them from its first managed socket on: they are 7 KB for each CPU, and of a
+ * range of ports only a few may ever be used.  That socket may be found by a packet,
+ * where so much memory cannot be counted on; so one set is kept ready.
+ *
  * Writers are packets and socket callbacks, on any CPU, without a lock; readers
  * are dumps.  A sum taken while SYNs arrive is a moment's, not a snapshot.
  */
@@ -14,7 +18,7 @@
 #include "stats.h"
 
 /**
- * synq_port_alloc() - counters for a port, all zero
+ * synq_port_alloc() - a port, without counters
  * @port: local TCP port, host byte order
  *
  * Context: process
@@ -26,14 +30,57 @@ struct synq_port *synq_port_alloc(u16 port)
 
 	if (!p)
 		return NULL;
-	p->counters = alloc_percpu_gfp(struct synq_counters, GFP_KERNEL_ACCOUNT);
-	if (!p->counters) {
-		kfree(p);
-		return NULL;
-	}
 	refcount_set(&p->refs, 1);
 	p->port = port;
 	return p;
+}
+
+/**
+ * synq_port_begin() - count from now on: counters, all zero, unless there are any
+ * @sn: network namespace
+ * @port: held by the caller
+ * @gfp: if nothing is set aside
+ *
+ * Context: as @gfp allows
+ * Return: false without memory
+ */
+bool synq_port_begin(struct synq_net *sn, struct synq_port *port, gfp_t gfp)
+{
+	struct synq_counters __percpu *counters;
+
+	if (READ_ONCE(port->counters))
+		return true;
+	counters = xchg(&sn->spare_counters, NULL) ?:
+		   alloc_percpu_gfp(struct synq_counters, gfp);
+	if (!counters)
+		return false;
+	/* Another CPU may have been faster.  Pairs with READ_ONCE in this file. */
+	if (cmpxchg(&port->counters, NULL, counters))
+		free_percpu(counters);
+	return true;
+}
+
+/**
+ * synq_port_provide() - set counters aside for the next port
+ * @sn: network namespace
+ *
+ * Context: process
+ */
+void synq_port_provide(struct synq_net *sn)
+{
+	if (!READ_ONCE(sn->spare_counters))
+		free_percpu(xchg(&sn->spare_counters,
+				 alloc_percpu_gfp(struct synq_counters,
+						  GFP_KERNEL_ACCOUNT)));
+}
+
+/**
+ * synq_port_net_exit() - a network namespace goes away; no packet is counted
+ * @sn: its state
+ */
+void synq_port_net_exit(struct synq_net *sn)
+{
+	free_percpu(xchg(&sn->spare_counters, NULL));
 }
 
 /**
@@ -76,12 +123,14 @@ void synq_port_put(struct synq_port *port)
 u64 synq_port_sum(const struct synq_port *port, u8 slot,
 		  enum synq_counter counter)
 {
+	const struct synq_counters __percpu *counters = READ_ONCE(port->counters);
 	u64 sum = 0;
 	int cpu;
 
+	if (!counters)
+		return 0;
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(port->counters,
-					     cpu)->n[slot][counter]);
+		sum += READ_ONCE(per_cpu_ptr(counters, cpu)->n[slot][counter]);
 	return sum;
 }
 
@@ -97,13 +146,17 @@ u64 synq_port_sum(const struct synq_port *port, u8 slot,
  */
 void synq_port_give(struct synq_port *port, u8 slot, u32 since)
 {
+	struct synq_counters __percpu *counters = READ_ONCE(port->counters);
 	int cpu;
 
 	if (port->since[slot] == since)
 		return;
 	/* Pairs with READ_ONCE in synq_acceptq_count(); no order needed. */
 	WRITE_ONCE(port->since[slot], since);
+	/* If a socket brings them at this moment they are zero, or nearly so. */
+	if (!counters)
+		return;
 	for_each_possible_cpu(cpu)
-		memset(per_cpu_ptr(port->counters, cpu)->n[slot], 0,
-		       sizeof(port->counters->n[slot]));
+		memset(per_cpu_ptr(counters, cpu)->n[slot], 0,
+		       sizeof(counters->n[slot]));
 }

@@ -18,7 +18,8 @@ struct synq_counters {
  * @refs: one for each snapshot and draft that names the port
  * @port: local TCP port, host byte order
  * @sockets: listening sockets managed now
- * @counters: by slot of the class
+ * @since: by slot, generation from which on it is this class's
+ * @counters: by slot of the class; NULL until synq_port_begin(), then they stay
  */
 struct synq_port {
 	refcount_t refs;
@@ -29,6 +30,9 @@ struct synq_port {
 };
 
 struct synq_port *synq_port_alloc(u16 port);
+bool synq_port_begin(struct synq_net *sn, struct synq_port *port, gfp_t gfp);
+void synq_port_provide(struct synq_net *sn);
+void synq_port_net_exit(struct synq_net *sn);
 void synq_port_get(struct synq_port *port);
 void synq_port_put(struct synq_port *port);
 
@@ -38,7 +42,7 @@ void synq_port_give(struct synq_port *port, u8 slot, u32 since);
 
 /**
  * synq_count_add() - count @n events of one class at one listener
- * @port: the listener
+ * @port: the listener; synq_port_begin() came before any of its records could be found
  * @slot: of the class
  * @counter: what happened
  * @n: how often

@@ -127,6 +127,7 @@ enum synq_counter {
 };
 
 struct synq_conf;
+struct synq_counters;
 struct synq_hooks;
 struct synq_record;
 struct synq_refusals;
@@ -185,6 +186,7 @@ struct synq_net {
 	struct mutex records_lock;	/* record.c: protects @records */
 	struct list_head records;
 	struct synq_record *spare;	/* record.c: zeroed memory; or NULL */
+	struct synq_counters __percpu *spare_counters;	/* stats.c: or NULL */
 	spinlock_t fresh_lock;		/* record.c: protects next 2 fields */
 	struct list_head fresh;
 	struct synq_given_up given_up[SYNQ_GIVEN_UP];

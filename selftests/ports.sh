@@ -2,23 +2,32 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Ranges of ports: 1,024 listeners, of which any is managed when a server listens there.
-# They are printed as ranges again, and changed and removed by ranges.
+# They are printed as ranges again, and changed and removed by ranges.  Those that are not
+# used take up no memory for counters.
 #
-# Must fail if: a port of a range were left out, or a change of some of them hit others.
+# Must fail if: a port of a range were left out, a change of some of them hit others, or
+# each of them had its counters before it is used.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 23
+plan 24
 
 saved() {
 	sq save | grep ^listener
 }
 
+percpu() {
+	awk '/^Percpu:/ { print $2 }' /proc/meminfo
+}
+
 load_synq
+before=$(percpu)
 {
 	three_classes | grep -v ^listener
 	echo "listener add port 7000-7999"
 	echo "listener add port $PORT-$((PORT + 23)) order fifo"
 } | apply
+# All of them would need 7000 for each CPU.
+within "kB of counters" $(($(percpu) - before)) -1024 1024
 is "1,024 ports" "$(sq listener show | awk 'NR > 1' | wc -l)" 1024
 is "saved as ranges" "$(saved)" "listener add port 7000-7999
 listener add port $PORT-$((PORT + 23)) order fifo"
