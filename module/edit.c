@@ -341,7 +341,7 @@ static int insert(struct synq_conf *conf, const struct synq_prefix *prefix,
  * @prefix: of the source
  * @service: where it has the class
  * @class: name
- * @exists: the prefix has a class there already; else it must have none
+ * @how: what class the prefix must have there already
  * @extack: says why not
  *
  * Context: &synq_net.lock held
@@ -350,10 +350,11 @@ static int insert(struct synq_conf *conf, const struct synq_prefix *prefix,
 int synq_edit_put_match(struct synq_conf *conf,
 			const struct synq_prefix *prefix,
 			const struct synq_service_key *service,
-			const char *class, bool exists,
+			const char *class, enum synq_match_edit how,
 			struct netlink_ext_ack *extack)
 {
 	struct synq_class *c = find_class(conf, class, extack);
+	bool exists = how == SYNQ_MATCH_SET;
 	struct synq_lpm *lpm;
 	int err;
 	u16 was;
@@ -366,6 +367,12 @@ int synq_edit_put_match(struct synq_conf *conf,
 	lpm = find_sources(conf, service);
 	was = lpm ? synq_lpm_get(&lpm[prefix->is_v6], prefix->addr,
 				 prefix->len) : 0;
+	if (how == SYNQ_MATCH_EXIST && was == c->slot + 1)
+		return 0;
+	if (how == SYNQ_MATCH_EXIST && was) {
+		NL_SET_ERR_MSG(extack, "there is a match of another class for this prefix");
+		return -EEXIST;
+	}
 	if (exists && !was) {
 		NL_SET_ERR_MSG(extack, "there is no match for this prefix");
 		return -ENOENT;
@@ -394,6 +401,7 @@ int synq_edit_put_match(struct synq_conf *conf,
  * @conf: not published
  * @prefix: of the source
  * @service: where it has a class
+ * @exist: it is no error if it has none
  * @extack: says why not
  *
  * Context: &synq_net.lock held
@@ -401,7 +409,7 @@ int synq_edit_put_match(struct synq_conf *conf,
  */
 int synq_edit_del_match(struct synq_conf *conf,
 			const struct synq_prefix *prefix,
-			const struct synq_service_key *service,
+			const struct synq_service_key *service, bool exist,
 			struct netlink_ext_ack *extack)
 {
 	struct synq_lpm *lpm = find_sources(conf, service);
@@ -412,6 +420,8 @@ int synq_edit_del_match(struct synq_conf *conf,
 		lpm += prefix->is_v6;
 		was = synq_lpm_get(lpm, prefix->addr, prefix->len);
 	}
+	if (!was && exist)
+		return 0;
 	if (!was) {
 		NL_SET_ERR_MSG(extack, "there is no match for this prefix");
 		return -ENOENT;

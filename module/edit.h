@@ -86,6 +86,18 @@ struct synq_prefix {
 	u8 len;
 };
 
+/**
+ * enum synq_match_edit - how a prefix is given a class
+ * @SYNQ_MATCH_ADD: it must have none
+ * @SYNQ_MATCH_EXIST: it must have none, or this one
+ * @SYNQ_MATCH_SET: it must have one
+ */
+enum synq_match_edit {
+	SYNQ_MATCH_ADD,
+	SYNQ_MATCH_EXIST,
+	SYNQ_MATCH_SET,
+};
+
 int synq_edit_add_class(struct synq_net *sn, struct synq_conf *conf,
 			const struct synq_class_edit *edit,
 			struct netlink_ext_ack *extack);
@@ -97,11 +109,11 @@ int synq_edit_del_class(struct synq_conf *conf, const char *name,
 int synq_edit_put_match(struct synq_conf *conf,
 			const struct synq_prefix *prefix,
 			const struct synq_service_key *service,
-			const char *class, bool exists,
+			const char *class, enum synq_match_edit how,
 			struct netlink_ext_ack *extack);
 int synq_edit_del_match(struct synq_conf *conf,
 			const struct synq_prefix *prefix,
-			const struct synq_service_key *service,
+			const struct synq_service_key *service, bool exist,
 			struct netlink_ext_ack *extack);
 int synq_edit_add_listener(struct synq_net *sn, struct synq_conf *conf,
 			   const struct synq_listener_edit *edit,

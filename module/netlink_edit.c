@@ -179,7 +179,7 @@ static int read_match(struct synq_prefix *prefix,
 }
 
 static int put_match(struct synq_conf *conf, struct genl_info *info,
-		     bool exists)
+		     enum synq_match_edit how)
 {
 	struct synq_service_key service;
 	struct synq_prefix prefix;
@@ -192,13 +192,15 @@ static int put_match(struct synq_conf *conf, struct genl_info *info,
 		return -EINVAL;
 	return synq_edit_put_match(conf, &prefix, &service,
 				   nla_data(info->attrs[SYNQ_A_MATCH_CLASS]),
-				   exists, info->extack);
+				   how, info->extack);
 }
 
 static int add_match(struct synq_net *sn, struct synq_conf *conf,
 		     struct genl_info *info)
 {
-	return put_match(conf, info, false);
+	return put_match(conf, info,
+			 info->attrs[SYNQ_A_MATCH_EXIST] ? SYNQ_MATCH_EXIST :
+							   SYNQ_MATCH_ADD);
 }
 
 int synq_nl_match_add_doit(struct sk_buff *skb, struct genl_info *info)
@@ -209,7 +211,7 @@ int synq_nl_match_add_doit(struct sk_buff *skb, struct genl_info *info)
 static int set_match(struct synq_net *sn, struct synq_conf *conf,
 		     struct genl_info *info)
 {
-	return put_match(conf, info, true);
+	return put_match(conf, info, SYNQ_MATCH_SET);
 }
 
 int synq_nl_match_set_doit(struct sk_buff *skb, struct genl_info *info)
@@ -224,7 +226,9 @@ static int del_match(struct synq_net *sn, struct synq_conf *conf,
 	struct synq_prefix prefix;
 
 	return read_match(&prefix, &service, info) ?:
-	       synq_edit_del_match(conf, &prefix, &service, info->extack);
+	       synq_edit_del_match(conf, &prefix, &service,
+				   info->attrs[SYNQ_A_MATCH_EXIST],
+				   info->extack);
 }
 
 int synq_nl_match_del_doit(struct sk_buff *skb, struct genl_info *info)

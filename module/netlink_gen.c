@@ -107,7 +107,7 @@ static const struct nla_policy synq_class_del_nl_policy[SYNQ_A_CLASS_NAME + 1] =
 };
 
 /* SYNQ_CMD_MATCH_ADD - do */
-static const struct nla_policy synq_match_add_nl_policy[SYNQ_A_MATCH_PORT_LAST + 1] = {
+static const struct nla_policy synq_match_add_nl_policy[SYNQ_A_MATCH_EXIST + 1] = {
 	[SYNQ_A_MATCH_SOURCE] = { .type = NLA_BINARY, },
 	[SYNQ_A_MATCH_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
 	[SYNQ_A_MATCH_CLASS] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
@@ -115,6 +115,7 @@ static const struct nla_policy synq_match_add_nl_policy[SYNQ_A_MATCH_PORT_LAST +
 	[SYNQ_A_MATCH_TO_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
 	[SYNQ_A_MATCH_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[SYNQ_A_MATCH_PORT_LAST] = NLA_POLICY_MIN(NLA_U16, 1),
+	[SYNQ_A_MATCH_EXIST] = { .type = NLA_FLAG, },
 };
 
 /* SYNQ_CMD_MATCH_SET - do */
@@ -129,13 +130,14 @@ static const struct nla_policy synq_match_set_nl_policy[SYNQ_A_MATCH_PORT_LAST +
 };
 
 /* SYNQ_CMD_MATCH_DEL - do */
-static const struct nla_policy synq_match_del_nl_policy[SYNQ_A_MATCH_PORT_LAST + 1] = {
+static const struct nla_policy synq_match_del_nl_policy[SYNQ_A_MATCH_EXIST + 1] = {
 	[SYNQ_A_MATCH_SOURCE] = { .type = NLA_BINARY, },
 	[SYNQ_A_MATCH_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
 	[SYNQ_A_MATCH_TO] = { .type = NLA_BINARY, },
 	[SYNQ_A_MATCH_TO_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
 	[SYNQ_A_MATCH_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[SYNQ_A_MATCH_PORT_LAST] = NLA_POLICY_MIN(NLA_U16, 1),
+	[SYNQ_A_MATCH_EXIST] = { .type = NLA_FLAG, },
 };
 
 /* SYNQ_CMD_LISTENER_ADD - do */
@@ -266,7 +268,7 @@ const struct genl_split_ops synq_nl_ops[26] = {
 		.cmd		= SYNQ_CMD_MATCH_ADD,
 		.doit		= synq_nl_match_add_doit,
 		.policy		= synq_match_add_nl_policy,
-		.maxattr	= SYNQ_A_MATCH_PORT_LAST,
+		.maxattr	= SYNQ_A_MATCH_EXIST,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -280,7 +282,7 @@ const struct genl_split_ops synq_nl_ops[26] = {
 		.cmd		= SYNQ_CMD_MATCH_DEL,
 		.doit		= synq_nl_match_del_doit,
 		.policy		= synq_match_del_nl_policy,
-		.maxattr	= SYNQ_A_MATCH_PORT_LAST,
+		.maxattr	= SYNQ_A_MATCH_EXIST,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -25,7 +25,7 @@ if [ ! -e "$SYNQ_SPEC" ] || [ ! -e "$SYNQ_YNL/lib" ] &&
 	skip_all "SYNQ_YNL and SYNQ_SPEC do not say where the client and the spec are"
 fi
 python3 -c 'import yaml' 2>/dev/null || skip_all "python3 has no yaml"
-plan 100
+plan 104
 
 load_synq
 three_classes | sed "s, max-wait none,," | apply
@@ -199,6 +199,19 @@ for where, text in (
     check(f"a destination refused: {text}", refused(
         "match-add", {"source": v4, "length": 24, "class": "gold", **where}))
 scoped = {"source": v4, "length": 24, "class": "gold", "to": v4, "port": 443}
+unclassed = {n: v for n, v in scoped.items() if n != "class"}
+one.do("conf-begin", {})
+one.do("match-add", {**scoped, "exist": True})
+check("exist: there is one of this class", error_of(
+    one.do, "match-add", {**scoped, "exist": True}) == 0)
+check("exist: of another class", error_of(
+    one.do, "match-add", {**scoped, "class": "bulk", "exist": True}) == errno.EEXIST)
+one.do("conf-abort", {})
+one.do("conf-begin", {})
+check("exist: there is none", error_of(
+    one.do, "match-del", {**unclassed, "exist": True}) == 0)
+check("no exist: there is none", error_of(one.do, "match-del", unclassed) == errno.ENOENT)
+one.do("conf-abort", {})
 one.do("conf-begin", {})
 one.do("match-add", scoped)
 one.do("match-add", {**scoped, "port-last": 450})

@@ -1,126 +1,235 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One change, given on the command line: class, match, listener, mark, set.  It is
- * one edit, or one for each prefix in a file, and in any case one transaction.
+ * Changes of the configuration in force: one, given on the command line, or the lines
+ * of a batch.  Either is one transaction.
  *
- * It first fetches the configuration from the kernel, all but the matches.  So
- * the same rules apply to the change as to a line of a file, with the same
- * messages.  Scripts may run many of these at once: the loser of a race starts
- * over.
+ * All input is read before any request to the kernel.  Then the configuration is fetched
+ * from there, without the matches.  So the same rules apply to a change as to a line of a
+ * file, with the same messages, except that only the kernel knows whether a match exists.
+ * Scripts may run many of these at once: the loser of a race starts over, from what was
+ * read, since standard input cannot be read twice.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
+#include "lines.h"
 #include "prefixes.h"
 
 #define TRIES		20
 
 /**
  * struct change - what is to be done
- * @edit: what the edits have in common
- * @prefixes: OBJECT_MATCH: an edit for each
- * @unjudged: OBJECT_MATCH: no listener has its ports
+ * @words: the command; NULL: a batch
+ * @text: the batch
+ * @read: the files of prefixes have been read
+ * @list: these files, in the order in which they are named
+ * @lists: how many there are
+ * @next: the next of them to be named
+ * @edits: edits in all
+ * @take: takes each edit
+ * @arg: the second argument of @take
  */
 struct change {
-	struct edit edit;
-	struct prefixes prefixes;
-	bool unjudged;
+	struct words *words;
+	struct text text;
+	bool read;
+	struct prefixes *list;
+	unsigned int lists;
+	unsigned int next;
+	__u32 edits;
+	take_edit *take;
+	void *arg;
 };
 
-static int read_change(struct words *words, struct change *change)
-{
-	if (edit_parse(words, &change->edit))
-		return REFUSED;
-	return change->edit.object == OBJECT_MATCH ?
-	       prefixes_read(&change->prefixes, &change->edit) : DONE;
-}
-
-/* Edit number @i, from 0; false if there are no more. */
-static bool get_edit(const struct change *change, __u32 i, struct edit *edit)
-{
-	if (change->edit.object == OBJECT_LISTENER)
-		return edit_ports(&change->edit, i, edit);
-	if (change->edit.object != OBJECT_MATCH) {
-		*edit = change->edit;
-		return !i;
-	}
-	if (i >= change->prefixes.table.number)
-		return false;
-	prefixes_edit(&change->prefixes, &change->edit, i, edit);
-	return true;
-}
-
-static int judge(struct nl *nl, struct change *change, __u32 *generation)
-{
-	enum object object = change->edit.object;
-	struct edit edit;
+/**
+ * struct attempt - a try to make the change
+ * @conf: the configuration that was in force, with the edits
+ * @tx: the transaction
+ * @check: the rules for a configuration as a whole may be broken
+ */
+struct attempt {
 	struct conf conf;
-	int error;
-	__u32 i;
+	struct tx tx;
+	bool check;
+};
 
-	error = load_conf(nl, &conf, true);
-	for (i = 0; !error && get_edit(change, i, &edit); i++)
-		error = conf_edit(&conf, &edit);
-	if (!error && (object == OBJECT_CLASS || object == OBJECT_MARK)) {
-		error = conf_check(&conf);
-		if (!error)
-			error = conf_check_sysctl(&conf);
+static int read_list(struct change *change, const struct edit *edit)
+{
+	change->list = allocate(change->list, change->lists + 1,
+				sizeof(*change->list));
+	return prefixes_read(&change->list[change->lists++], edit);
+}
+
+static int read_line(struct words *words, void *arg)
+{
+	struct prefixes *prefixes = NULL;
+	struct change *change = arg;
+	struct edit edit;
+
+	if (edit_parse(words, &edit))
+		return REFUSED;
+	if (edit.sources) {
+		if (!change->read && read_list(change, &edit))
+			return REFUSED;
+		prefixes = &change->list[change->next++];
 	}
-	change->unjudged = object == OBJECT_MATCH &&
-			   change->edit.verb == VERB_ADD &&
-			   !conf_judges(&conf, &change->edit.service);
-	*generation = conf.generation;
-	conf_clear(&conf);
+	return edit_each(&edit, prefixes, change->take, change->arg);
+}
+
+/* All edits; what @take returns ends it, unless it is DONE. */
+static int each(struct change *change, take_edit *take, void *arg)
+{
+	change->take = take;
+	change->arg = arg;
+	change->next = 0;
+	if (!change->words)
+		return text_words(&change->text, read_line, change);
+	change->words->next = 0;
+	return read_line(change->words, change);
+}
+
+static int count(const struct edit *edit, void *arg)
+{
+	++*(__u32 *)arg;
+	return DONE;
+}
+
+static int read_change(struct change *change)
+{
+	int error = each(change, count, &change->edits);
+
+	change->read = true;
 	return error;
 }
 
-static int attempt(struct nl *nl, struct change *change, struct tx *tx)
+static int send_edit(const struct edit *edit, void *arg)
 {
-	__u32 generation, i;
-	struct edit edit;
-	int error;
+	struct attempt *attempt = arg;
 
-	error = judge(nl, change, &generation);
-	if (error)
-		return error;
-	error = tx_begin(tx, nl, false, &generation);
-	for (i = 0; !error && !tx->error.code && get_edit(change, i, &edit);
-	     i++)
-		error = tx_edit(tx, &edit);
-	return tx_commit(tx, error);
+	/* What follows may be wrong only because of the error. */
+	if (attempt->tx.error.code)
+		return DONE;
+	if (conf_edit(&attempt->conf, edit))
+		return REFUSED;
+	attempt->check |= edit->object == OBJECT_CLASS ||
+			  edit->object == OBJECT_MARK;
+	return tx_edit(&attempt->tx, edit);
 }
 
-static int refuse_change(const struct change *change, const struct tx *tx)
+static int try(struct nl *nl, struct change *change, struct attempt *attempt)
 {
+	struct conf *conf = &attempt->conf;
+	int error;
+
+	memset(&attempt->tx, 0, sizeof(attempt->tx));
+	attempt->check = false;
+	error = load_conf(nl, conf, true);
+	if (error)
+		return error;
+	error = tx_begin(&attempt->tx, nl, false, &conf->generation);
+	if (!error)
+		error = each(change, send_edit, attempt);
+	if (!error && attempt->check && !attempt->tx.error.code) {
+		error = conf_check(conf);
+		if (!error)
+			error = conf_check_sysctl(conf);
+	}
+	return tx_commit(&attempt->tx, error);
+}
+
+/**
+ * struct blame - the edit that was refused
+ * @error: what the kernel said
+ * @skip: edits before it
+ */
+struct blame {
+	const struct nl_error *error;
+	__u32 skip;
+};
+
+static int blame_edit(const struct edit *edit, void *arg)
+{
+	struct blame *blame = arg;
 	char text[EDIT_TEXT];
-	struct edit edit;
-	bool failed;
-	__u32 i;
+
+	if (blame->skip--)
+		return DONE;
+	return nl_refuse(&edit->origin, edit_value(edit, text), blame->error);
+}
+
+static int refuse_change(struct change *change, const struct tx *tx)
+{
+	struct origin origin = { change->text.name, 0 };
+	struct blame blame = { .error = &tx->error };
 
 	if (tx->error.code == ESTALE)
 		return fail(REFUSED, "%s", tx->error.text);
-	failed = tx_edit_failed(tx, &i);
-	/* The commit: of several edits it is none. */
-	if (!failed && change->prefixes.table.number > 1)
-		return nl_refuse(&change->edit.origin, NULL, &tx->error);
-	get_edit(change, failed ? i : 0, &edit);
-	return nl_refuse(&edit.origin, edit_value(&edit, text), &tx->error);
+	/* If it was the commit, it is the only edit, or none of them. */
+	if (tx_edit_failed(tx, &blame.skip))
+		return each(change, blame_edit, &blame);
+	blame.skip = 0;
+	if (change->edits == 1)
+		return each(change, blame_edit, &blame);
+	return nl_refuse(&origin, NULL, &tx->error);
 }
 
-static int make(struct nl *nl, struct change *change)
+/* Remarks on the first one, which ends it. */
+static int note_unjudged(const struct edit *edit, void *conf)
 {
+	if (edit->object != OBJECT_MATCH || edit->verb != VERB_ADD ||
+	    conf_judges(conf, &edit->service))
+		return DONE;
+	conf_note_unjudged(&edit->service);
+	return REFUSED;
+}
+
+static int make(struct change *change)
+{
+	struct attempt attempt = { 0 };
 	unsigned int tries = 0;
-	struct tx tx = { 0 };
+	struct nl nl = { 0 };
 	int error;
 
-	do {
-		error = attempt(nl, change, &tx);
-	} while (!error && tx.error.code == ESTALE && ++tries < TRIES);
-	if (!error && tx.error.code)
-		error = refuse_change(change, &tx);
+	conf_init(&attempt.conf, NULL);
+	error = nl_open(&nl);
+	while (!error) {
+		conf_clear(&attempt.conf);
+		error = try(&nl, change, &attempt);
+		if (error || attempt.tx.error.code != ESTALE ||
+		    ++tries == TRIES)
+			break;
+	}
+	if (!error && attempt.tx.error.code)
+		error = refuse_change(change, &attempt.tx);
+	/* Only now, since a later line may have added the listener. */
+	if (!error)
+		each(change, note_unjudged, &attempt.conf);
+	nl_close(&nl);
+	conf_clear(&attempt.conf);
 	return error;
+}
+
+/* Empty lists change nothing. */
+static int read_and_make(struct change *change)
+{
+	int error = read_change(change);
+	unsigned int i;
+
+	if (!error && change->edits)
+		error = make(change);
+	for (i = 0; !error && i < change->lists; i++)
+		list_notes(&change->list[i].list);
+	return error;
+}
+
+static void free_change(struct change *change)
+{
+	while (change->lists)
+		prefixes_free(&change->list[--change->lists]);
+	free(change->list);
+	text_free(&change->text);
 }
 
 /**
@@ -131,22 +240,33 @@ static int make(struct nl *nl, struct change *change)
  */
 int command_change(struct words *words)
 {
+	struct change change = { .words = words };
+	int error = read_and_make(&change);
+
+	free_change(&change);
+	return error;
+}
+
+/**
+ * command_batch() - make the changes that a file lists
+ * @words: the name of the file; none, or "-": standard input
+ * @flags: none
+ *
+ * Return: exit status.
+ */
+int command_batch(struct words *words, unsigned int flags)
+{
+	const char *name = words_next(words);
 	struct change change = { 0 };
-	struct nl nl = { 0 };
 	int error;
 
-	error = read_change(words, &change);
-	/* An empty file changes nothing. */
-	if (!error && !change.prefixes.list.empty) {
-		error = nl_open(&nl);
-		if (!error)
-			error = make(&nl, &change);
-		nl_close(&nl);
-	}
+	if (edit_refuse_end(words, "-batch"))
+		return REFUSED;
+	if (name && !strcmp(name, "-"))
+		name = NULL;
+	error = text_read(&change.text, name, name ?: "<stdin>", NULL);
 	if (!error)
-		list_notes(&change.prefixes.list);
-	if (!error && change.unjudged)
-		conf_note_unjudged(&change.edit.service);
-	prefixes_free(&change.prefixes);
+		error = read_and_make(&change);
+	free_change(&change);
 	return error;
 }

@@ -28,8 +28,9 @@ int command_confirm(struct words *words, unsigned int flags);
 /* monitor.c */
 int command_monitor(struct words *words, unsigned int flags);
 
-/* change.c: one edit */
+/* change.c */
 int command_change(struct words *words);
+int command_batch(struct words *words, unsigned int flags);
 
 /* show.c */
 int command_show(struct words *words, unsigned int flags, enum object object);

@@ -196,7 +196,8 @@ static int edit_class(struct conf *conf, const struct edit *edit)
 		merge(&class->spec, &edit->class);
 		break;
 	case VERB_DEL:
-		if (class->matches)
+		/* Matches that were edited are counted by the kernel only. */
+		if (class->matches && !conf->unknown)
 			return refuse(&edit->origin, name,
 				      "still used by %u match%s",
 				      class->matches,
@@ -208,21 +209,6 @@ static int edit_class(struct conf *conf, const struct edit *edit)
 		break;
 	}
 	class->line = edit->origin.line;
-	return DONE;
-}
-
-/* The matches were not fetched: only the kernel knows which exist. */
-static int edit_match_light(struct conf *conf, const struct edit *edit)
-{
-	__u32 matches = 0;
-	unsigned int i;
-
-	for (i = 0; i < SLOTS; i++)
-		matches += conf->class[i].matches;
-	if (edit->verb == VERB_ADD && matches >= SYNQ_MATCHES_MAX)
-		return refuse(&edit->origin, NULL,
-			      "too many matches, the limit is %u",
-			      SYNQ_MATCHES_MAX);
 	return DONE;
 }
 
@@ -310,7 +296,7 @@ static int add_again(const struct conf *conf, const struct edit *edit,
 			      "class %s here, but class %s at %s:%u",
 			      edit->class.name, class, origin.file,
 			      origin.line);
-	if (edit->list || match->list)
+	if (edit->list || match->list || edit->exist)
 		return DONE;
 	return refuse(&edit->origin, edit_value(edit, text),
 		      "has a match already (line %u)", match->line);
@@ -334,13 +320,18 @@ static int edit_match(struct conf *conf, const struct edit *edit)
 				      "no such class before this line" :
 				      "no such class");
 	}
-	if (conf->light)
-		return edit_match_light(conf, edit);
+	/* The matches were not fetched: only the kernel knows which exist. */
+	if (conf->light) {
+		conf->unknown = true;
+		return DONE;
+	}
 
 	scope = conf_scope(conf, &edit->service);
 	if (scope)
 		match = table_find(&conf->matches, &edit->source,
 				   scope - conf->scope);
+	if (edit->verb == VERB_DEL && !match && edit->exist)
+		return DONE;
 	if (edit->verb != VERB_ADD && !match)
 		return refuse(&edit->origin, text, "no such match");
 
@@ -444,18 +435,6 @@ static int edit_listener(struct conf *conf, const struct edit *edit)
 	return DONE;
 }
 
-static int edit_listeners(struct conf *conf, const struct edit *edit)
-{
-	struct edit one;
-	__u32 i;
-
-	for (i = 0; edit_ports(edit, i, &one); i++) {
-		if (edit_listener(conf, &one))
-			return REFUSED;
-	}
-	return DONE;
-}
-
 static struct forward *find_forward(struct conf *conf,
 				    const struct service *service)
 {
@@ -516,9 +495,9 @@ static int edit_mark(struct conf *conf, const struct edit *edit)
 /**
  * conf_edit() - change a configuration
  * @conf: the configuration
- * @edit: the change
+ * @edit: the change, one of those that edit_each() makes of a line
  *
- * Return: DONE, or REFUSED; of several listeners some may have changed.
+ * Return: DONE, or REFUSED and nothing has changed.
  */
 int conf_edit(struct conf *conf, const struct edit *edit)
 {
@@ -528,7 +507,7 @@ int conf_edit(struct conf *conf, const struct edit *edit)
 	case OBJECT_MATCH:
 		return edit_match(conf, edit);
 	case OBJECT_LISTENER:
-		return edit_listeners(conf, edit);
+		return edit_listener(conf, edit);
 	case OBJECT_SERVICE:
 		return edit_service(conf, edit);
 	case OBJECT_MARK:

@@ -102,6 +102,7 @@ struct scope {
  * @lists: how many there are
  * @strict: refuse a file without prefixes
  * @light: the matches were not fetched, only counted in the classes
+ * @unknown: and have been edited, so that the classes may have others
  */
 struct conf {
 	const char *file;
@@ -123,6 +124,7 @@ struct conf {
 	unsigned int lists;
 	bool strict;
 	bool light;
+	bool unknown;
 };
 
 /* The packet mark for a value under a mask. */

@@ -51,22 +51,6 @@ int edit_refuse_end(const struct words *words, const char *command)
 	return refuse(&words->origin, word, "unexpected after %s", command);
 }
 
-/**
- * edit_ports() - the edit of one port, where several are edited
- * @common: the edit of all, of a listener
- * @i: which, from 0
- * @edit: the edit
- *
- * Return: false if there are no more.
- */
-bool edit_ports(const struct edit *common, __u32 i, struct edit *edit)
-{
-	*edit = *common;
-	edit->listener.port += i;
-	edit->listener.last = edit->listener.port;
-	return edit->listener.port <= common->listener.last;
-}
-
 /* The words that would have been accepted, for a message. */
 static const char *list_options(const struct option *options,
 				unsigned int may, char *text, size_t room)

@@ -53,6 +53,7 @@ enum verb {
 #define GIVEN_APP_COOKIES	0x800000
 #define GIVEN_TO		0x1000000
 #define GIVEN_FORWARD		0x2000000
+#define GIVEN_EXIST		0x4000000
 
 /* The key of a match or listener, as opposed to its values. */
 #define GIVEN_KEY	(GIVEN_SOURCE | GIVEN_TO | GIVEN_PORT)
@@ -134,7 +135,8 @@ struct listener_spec {
  * @given: GIVEN_* of the options that were written
  * @class: OBJECT_CLASS: the class; OBJECT_MATCH: only the name is used
  * @range: OBJECT_MATCH: the sources, as they were written
- * @source: OBJECT_MATCH: one of them; prefixes.c fills it in
+ * @source: OBJECT_MATCH: one of them, filled in by edit_each()
+ * @exist: OBJECT_MATCH: adding what is there, or deleting what is not, is no error
  * @service: OBJECT_MATCH: where @source has the class; OBJECT_SERVICE
  * @sources: OBJECT_MATCH: a file of prefixes instead of @range, or NULL
  * @from: line of the configuration that names the file of @origin; 0: @origin is
@@ -152,6 +154,7 @@ struct edit {
 	struct class_spec class;
 	struct range range;
 	struct prefix source;
+	bool exist;
 	struct service service;
 	const char *sources;
 	unsigned int from;
@@ -188,7 +191,6 @@ static inline const char *words_next(struct words *words)
 }
 
 /* edit.c */
-bool edit_ports(const struct edit *common, __u32 i, struct edit *edit);
 bool edit_parse_object(const char *word, enum object *object);
 int edit_parse(struct words *words, struct edit *edit);
 int edit_refuse_end(const struct words *words, const char *command);

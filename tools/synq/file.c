@@ -29,37 +29,37 @@ static int keep_list(struct conf *conf, struct prefixes *prefixes,
 	return DONE;
 }
 
-static int edit_matches(struct conf *conf, const struct edit *common)
+static int take_one(const struct edit *edit, void *conf)
+{
+	return conf_edit(conf, edit);
+}
+
+static int take_list(struct conf *conf, struct edit *edit)
 {
 	struct prefixes prefixes;
-	struct edit edit;
 	int error;
-	__u32 i;
 
-	error = prefixes_read(&prefixes, common);
-	if (!error && common->sources)
-		error = keep_list(conf, &prefixes, common);
+	error = prefixes_read(&prefixes, edit);
+	if (!error)
+		error = keep_list(conf, &prefixes, edit);
 	if (error) {
 		prefixes_free(&prefixes);
 		return error;
 	}
-	for (i = 0; !error && i < prefixes.table.number; i++) {
-		prefixes_edit(&prefixes, common, i, &edit);
-		edit.list = common->sources ? conf->lists : 0;
-		error = conf_edit(conf, &edit);
-	}
+	edit->list = conf->lists;
+	error = edit_each(edit, &prefixes, take_one, conf);
 	table_clear(&prefixes.table);
 	return error;
 }
 
-static int take_edit(struct words *words, void *conf)
+static int read_line(struct words *words, void *conf)
 {
 	struct edit edit;
 
 	if (edit_parse(words, &edit))
 		return REFUSED;
-	return edit.object == OBJECT_MATCH ? edit_matches(conf, &edit) :
-					     conf_edit(conf, &edit);
+	return edit.sources ? take_list(conf, &edit) :
+			      edit_each(&edit, NULL, take_one, conf);
 }
 
 /**
@@ -80,7 +80,7 @@ int conf_read(struct conf *conf, const char *name, bool strict)
 	conf->strict = strict;
 	error = text_read(&text, is_stdin ? NULL : name, conf->file, NULL);
 	if (!error)
-		error = text_words(&text, take_edit, conf);
+		error = text_words(&text, read_line, conf);
 	text_free(&text);
 	return error ? error : conf_check(conf);
 }

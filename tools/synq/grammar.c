@@ -251,6 +251,12 @@ static int parse_forward(struct edit *edit, const char *text)
 		      DONE;
 }
 
+static int parse_exist(struct edit *edit, const char *text)
+{
+	edit->exist = true;
+	return text ? refuse(&edit->origin, text, "unexpected after -e") : DONE;
+}
+
 static int parse_order(struct edit *edit, const char *text)
 {
 	unsigned int i;
@@ -352,6 +358,7 @@ static const struct option match_options[] = {
 	{ "to", GIVEN_TO, "PREFIX", parse_to },
 	{ "port", GIVEN_PORT, "N or N-M", parse_ports },
 	{ "class", GIVEN_CLASS, "NAME", grammar_name },
+	{ "-e", GIVEN_EXIST, NULL, parse_exist },
 	{ }
 };
 
@@ -404,9 +411,9 @@ const struct grammar grammar[OBJECTS] = {
 		{ 0, 0, .name = true },
 	} },
 	[OBJECT_MATCH] = { "match", match_options, {
+		{ MATCH_GIVEN | GIVEN_EXIST, GIVEN_SOURCE | GIVEN_CLASS },
 		{ MATCH_GIVEN, GIVEN_SOURCE | GIVEN_CLASS },
-		{ MATCH_GIVEN, GIVEN_SOURCE | GIVEN_CLASS },
-		{ GIVEN_KEY, GIVEN_SOURCE },
+		{ GIVEN_KEY | GIVEN_EXIST, GIVEN_SOURCE },
 	} },
 	[OBJECT_LISTENER] = { "listener", listener_options, {
 		{ LISTENER_GIVEN, GIVEN_PORT },

@@ -27,7 +27,7 @@ static const char help[] =
 "      max-wait TIME|none  min-share N%  rate N/second  burst N\n"
 "      source-rate N/second  source-burst N  source-len V4,V6  enforce on|off\n"
 "      excess drop|pass|reset|cookie|refuse  cookies auto|always|never\n"
-"  match add|set|del source PREFIX|source-file F [to PREFIX] [port N[-M]] class C\n"
+"  match add|set|del [-e] source A|source-file F [to PREFIX] [port N[-M]] class C\n"
 "  listener add|set port N[-M] OPTION...        listener del port N[-M]\n"
 "      order strict|weighted|fifo  app-order on|off  enforce on|off\n"
 "      synack-retries 1..127  cookies auto|always|never  app-cookies on|off\n"
@@ -36,9 +36,9 @@ static const char help[] =
 "  classify [-j] ADDRESS [to ADDRESS] [port N] [mark M]   a client's class\n"
 "  why [-j] ADDRESS [to ADDRESS] [port N]    and why it was refused lately\n"
 "  stats [-j] [class NAME] [listener PORT]    stats sources [class NAME] [top N]\n"
-"  off, on                            hand all to the stock kernel; resume\n"
-"  flush, monitor [-j]                remove the configuration; print changes\n"
-"  export nft [FILE]                  marks of the classes, for rulesets of nft\n"
+"  off, on, flush                 hand all to the stock kernel; resume; remove it\n"
+"  monitor [-j], export nft [FILE]    print changes; marks of classes, for nft\n"
+"  -batch [FILE]                  the changes in FILE, or in stdin, all at once\n"
 "FILE has class, match, listener, service, mark and set commands; # is a comment.\n"
 "Exit status: 0 done, 1 refused, 2 no kernel module, 3 differences; see synq(8).\n";
 
@@ -80,6 +80,7 @@ static const struct command commands[] = {
 	{ "stats", command_stats, FLAG_JSON },
 	{ "monitor", command_monitor, FLAG_JSON },
 	{ "export", command_export, 0 },
+	{ "-batch", command_batch, 0 },
 	{ "help", command_help, 0 },
 	{ .name = "top" },
 	{ .name = "doctor" },
@@ -106,6 +107,13 @@ static const struct command *find(const struct command *command,
 	while (command->name && strcmp(command->name, name))
 		command++;
 	return command->name ? command : NULL;
+}
+
+/* These belong to the grammar, though they begin like an option. */
+static bool is_word(const char *word)
+{
+	return word[0] != '-' || !word[1] || !strcmp(word, "-e") ||
+	       !strcmp(word, "-batch");
 }
 
 static int refuse_flags(const char *name, unsigned int flags)
@@ -176,7 +184,7 @@ static int parse_options(struct words *words, unsigned int *flags,
 		const struct command *option;
 		char *word = words->word[i];
 
-		if (only_words || word[0] != '-' || !word[1]) {
+		if (only_words || is_word(word)) {
 			words->word[number++] = word;
 			continue;
 		}

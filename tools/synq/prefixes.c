@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The prefixes that one edit of matches is for: one prefix, the prefixes that make up
- * a range, or those in a file.
+ * One line may be many edits: of the prefixes in a range or a file, or of ports.
  *
- * The same prefix twice is the same as once, so each is here once.
+ * The same prefix twice in a file is the same as once, so each is here once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +40,7 @@ void prefixes_add(struct prefixes *prefixes, struct range range,
 }
 
 /**
- * prefixes_read() - find the prefixes of an edit
+ * prefixes_read() - read the file of prefixes that an edit names
  * @prefixes: prefixes; prefixes_free() frees them, whatever is returned
  * @edit: the edit, of a match
  *
@@ -49,36 +48,74 @@ void prefixes_add(struct prefixes *prefixes, struct range range,
  */
 int prefixes_read(struct prefixes *prefixes, const struct edit *edit)
 {
-	const struct origin *origin = &edit->origin;
-
 	memset(prefixes, 0, sizeof(*prefixes));
-	if (!edit->sources) {
-		prefixes_add(prefixes, edit->range, origin->line);
-		return DONE;
+	prefixes->list.path = beside(edit->origin.file, edit->sources);
+	return list_read(prefixes, &edit->origin);
+}
+
+static int each_in_file(const struct edit *common,
+			const struct prefixes *prefixes, take_edit *take,
+			void *arg)
+{
+	const struct table *table = &prefixes->table;
+	struct edit edit = *common;
+	int error = DONE;
+	__u32 i;
+
+	edit.from = common->origin.line;
+	edit.origin.file = prefixes->list.path;
+	for (i = 0; !error && i < table->number; i++) {
+		edit.source = table->match[i].prefix;
+		edit.origin.line = table->match[i].line;
+		error = take(&edit, arg);
 	}
-	prefixes->list.path = beside(origin->file, edit->sources);
-	return list_read(prefixes, origin);
+	return error;
+}
+
+static int each_in_range(const struct edit *common, take_edit *take, void *arg)
+{
+	struct range range = common->range;
+	struct edit edit = *common;
+	int error = DONE;
+
+	while (!error && range_next(&range, &edit.source))
+		error = take(&edit, arg);
+	return error;
+}
+
+static int each_port(const struct edit *common, take_edit *take, void *arg)
+{
+	const struct listener_spec *ports = &common->listener;
+	struct edit edit = *common;
+	int error = DONE;
+	__u32 port;
+
+	for (port = ports->port; !error && port <= ports->last; port++) {
+		edit.listener.port = port;
+		edit.listener.last = port;
+		error = take(&edit, arg);
+	}
+	return error;
 }
 
 /**
- * prefixes_edit() - the edit of one of the prefixes
- * @prefixes: read
- * @common: the edit of all
- * @i: which, from 0
- * @edit: the edit; its origin is in the file, if there is one
+ * edit_each() - go through the edits that one line means
+ * @common: what the line says
+ * @prefixes: the file that it names, if it does
+ * @take: takes each edit, of one prefix or one port
+ * @arg: the second argument of @take
+ *
+ * Return: DONE, or what @take returned.
  */
-void prefixes_edit(const struct prefixes *prefixes, const struct edit *common,
-		   __u32 i, struct edit *edit)
+int edit_each(const struct edit *common, const struct prefixes *prefixes,
+	      take_edit *take, void *arg)
 {
-	const struct match *match = &prefixes->table.match[i];
-
-	*edit = *common;
-	edit->source = match->prefix;
-	if (!prefixes->list.path)
-		return;
-	edit->from = common->origin.line;
-	edit->origin.file = prefixes->list.path;
-	edit->origin.line = match->line;
+	if (common->object == OBJECT_LISTENER)
+		return each_port(common, take, arg);
+	if (common->object != OBJECT_MATCH)
+		return take(common, arg);
+	return common->sources ? each_in_file(common, prefixes, take, arg) :
+				 each_in_range(common, take, arg);
 }
 
 /**

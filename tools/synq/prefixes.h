@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The prefixes that one edit of matches is for: one, a range, or a file of them.
+ * One line may be many edits: of the prefixes in a range or a file, or of ports.
  */
 #ifndef SYNQ_PREFIXES_H
 #define SYNQ_PREFIXES_H
@@ -31,8 +31,8 @@ struct list {
 };
 
 /**
- * struct prefixes - prefixes, each of them once
- * @list: where they are from
+ * struct prefixes - the prefixes in a file, each of them once
+ * @list: the file
  * @table: the prefixes in the order of the file, with the line of each
  */
 struct prefixes {
@@ -41,9 +41,18 @@ struct prefixes {
 };
 
 /* prefixes.c */
+/**
+ * typedef take_edit - takes one edit
+ * @edit: the edit
+ * @arg: the caller's
+ *
+ * Return: DONE, or another status, which ends it.
+ */
+typedef int take_edit(const struct edit *edit, void *arg);
+
 int prefixes_read(struct prefixes *prefixes, const struct edit *edit);
-void prefixes_edit(const struct prefixes *prefixes, const struct edit *common,
-		   __u32 i, struct edit *edit);
+int edit_each(const struct edit *common, const struct prefixes *prefixes,
+	      take_edit *take, void *arg);
 void prefixes_free(struct prefixes *prefixes);
 void prefixes_add(struct prefixes *prefixes, struct range range,
 		  unsigned int line);

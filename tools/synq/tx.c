@@ -160,6 +160,8 @@ static void put_match(struct nlmsghdr *nlh, const struct edit *edit)
 	}
 	if (edit->verb != VERB_DEL)
 		mnl_attr_put_strz(nlh, SYNQ_A_MATCH_CLASS, edit->class.name);
+	if (edit->exist)
+		mnl_attr_put(nlh, SYNQ_A_MATCH_EXIST, 0, NULL);
 }
 
 static __u8 command_for(const struct edit *edit)

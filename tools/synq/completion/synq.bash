@@ -38,8 +38,11 @@ _synq_option() {
 	class/*) [ "$verb" = del ] || echo "$_synq_class_options" ;;
 	match/source-file | match/to) ;;
 	match/port) _synq_ports ;;
-	match/*) [ "$verb" = del ] && echo source source-file to port ||
-		echo source source-file to port class ;;
+	match/*)
+		[ "$verb" = set ] || printf '%s\n' -e
+		echo source source-file to port
+		[ "$verb" = del ] || echo class
+		;;
 	listener/*) [ "$verb" = del ] && echo port ||
 		echo port order app-order synack-retries cookies app-cookies \
 			enforce ;;
@@ -91,7 +94,7 @@ _synq() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W 'apply diff save class match
+		mapfile -t COMPREPLY < <(compgen -W 'apply -batch diff save class match
 			listener service mark set classify why stats export confirm
 			monitor on off flush help' \
 			-- "$current")
@@ -102,7 +105,7 @@ _synq() {
 		"$(_synq_words "$command" "$verb" "$last")" -- "$current")
 	case $command/$current in
 	apply/-* | diff/-*) ;;
-	apply/* | diff/* | export/*)
+	apply/* | diff/* | export/* | -batch/*)
 		[ "$command/$verb" = export/ ] ||
 			mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY \
 			< <(compgen -f -- "$current") ;;
