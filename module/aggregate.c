@@ -125,6 +125,7 @@ static bool is_kept(const struct synq_class *was, const struct synq_class *is)
 {
 	return was->aggregates && !strcmp(was->name, is->name) &&
 	       was->source_rate == is->source_rate &&
+	       was->source_rate_per == is->source_rate_per &&
 	       !memcmp(was->source_len, is->source_len, sizeof(is->source_len));
 }
 

@@ -261,7 +261,8 @@ static u32 reset_slots(struct synq_net *sn, const struct synq_conf *old,
 		struct synq_class *is = &conf->class[slot];
 		bool same = was && !strcmp(was->name, is->name);
 
-		if (!same || was->bucket_rate != is->bucket_rate)
+		if (!same || was->bucket_rate != is->bucket_rate ||
+		    was->bucket_per != is->bucket_per)
 			atomic64_set(&sn->tat[slot], 0);
 		is->since = same ? was->since : conf->generation;
 		if (!same)

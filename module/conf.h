@@ -31,10 +31,13 @@ struct synq_aggregates;
  * @aggregates: the sources' buckets, with a reference; NULL without @source_rate,
  *	and while the configuration is a draft
  * @bucket_rate: of the class's bucket or, without @rate, of its strays'; 0: none
- * @rate: SYNs/second, 0: no limit
+ * @bucket_per: seconds in which it has so many
+ * @rate: SYNs in @rate_per, 0: no limit
+ * @rate_per: seconds
  * @burst: SYNs, as given; 0: by default
  * @burst_effective: SYNs, 0 without @rate
- * @source_rate: SYNs/second of each source, 0: no limit
+ * @source_rate: SYNs of each source in @source_rate_per, 0: no limit
+ * @source_rate_per: seconds
  * @source_burst: SYNs, as given; 0: by default
  * @source_burst_effective: SYNs, 0 without @source_rate
  * @source_len_given: bits of an address that make a source, IPv4 and IPv6;
@@ -96,6 +99,9 @@ struct synq_class {
 	u32 max_wait;
 	bool max_wait_given;
 	u32 max_wait_effective;
+	u16 bucket_per;
+	u16 rate_per;
+	u16 source_rate_per;
 	u16 weight;
 	u16 weight_effective;
 	u8 min_share;

@@ -54,17 +54,49 @@ static u8 slot_for(const struct synq_conf *now, const struct synq_conf *conf,
 	return found;
 }
 
-/* Two ranges, which no policy can express. */
-static int check_max_wait(const struct synq_class_edit *edit,
-			  struct netlink_ext_ack *extack)
+static bool has(const struct synq_class_edit *edit, enum synq_class_field field)
+{
+	return edit->has & BIT(field);
+}
+
+static u16 period_of(const struct synq_class_edit *edit,
+		     enum synq_class_field field)
+{
+	return has(edit, field) ? edit->value[field] : 1;
+}
+
+/* A period goes with its rate; without one it is a second, as for older commands. */
+static int check_period(const struct synq_class_edit *edit,
+			enum synq_class_field rate, enum synq_class_field per,
+			struct netlink_ext_ack *extack)
+{
+	u16 seconds = period_of(edit, per);
+
+	if (seconds != 1 && seconds != 60 && seconds != SYNQ_RATE_PER_MAX) {
+		NL_SET_ERR_MSG(extack, "rate-per is 1, 60 or 3600");
+		return -EINVAL;
+	}
+	if (has(edit, per) && !has(edit, rate)) {
+		NL_SET_ERR_MSG(extack, "rate-per without rate");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* What no policy can express: max-wait has two ranges. */
+static int check_values(const struct synq_class_edit *edit,
+			struct netlink_ext_ack *extack)
 {
 	u32 ms = edit->value[SYNQ_CLASS_MAX_WAIT];
 
-	if (!(edit->has & BIT(SYNQ_CLASS_MAX_WAIT)) || ms == SYNQ_WAIT_NONE ||
-	    (ms && ms <= SYNQ_MAX_WAIT_MAX))
-		return 0;
-	NL_SET_ERR_MSG(extack, "max-wait is 1..3600000 ms, or 0xffffffff for none");
-	return -EINVAL;
+	if (has(edit, SYNQ_CLASS_MAX_WAIT) && ms != SYNQ_WAIT_NONE &&
+	    (!ms || ms > SYNQ_MAX_WAIT_MAX)) {
+		NL_SET_ERR_MSG(extack, "max-wait is 1..3600000 ms, or 0xffffffff for none");
+		return -EINVAL;
+	}
+	return check_period(edit, SYNQ_CLASS_RATE, SYNQ_CLASS_RATE_PER, extack) ?:
+	       check_period(edit, SYNQ_CLASS_SOURCE_RATE,
+			    SYNQ_CLASS_SOURCE_RATE_PER, extack);
 }
 
 /* What goes with a limit that is taken away. */
@@ -73,6 +105,8 @@ static void apply_source_edit(struct synq_class *class,
 {
 	if (edit->has & BIT(SYNQ_CLASS_SOURCE_RATE)) {
 		class->source_rate = edit->value[SYNQ_CLASS_SOURCE_RATE];
+		class->source_rate_per =
+			period_of(edit, SYNQ_CLASS_SOURCE_RATE_PER);
 		if (!class->source_rate) {
 			class->source_burst = 0;
 			class->source_len_given[0] = 0;
@@ -104,6 +138,7 @@ static void apply_edit(struct synq_class *class,
 	}
 	if (edit->has & BIT(SYNQ_CLASS_RATE)) {
 		class->rate = edit->value[SYNQ_CLASS_RATE];
+		class->rate_per = period_of(edit, SYNQ_CLASS_RATE_PER);
 		if (!class->rate)
 			class->burst = 0;
 	}
@@ -154,7 +189,7 @@ int synq_edit_add_class(struct synq_net *sn, struct synq_conf *conf,
 		NL_SET_ERR_MSG(extack, "a class needs a priority");
 		return -EINVAL;
 	}
-	err = check_max_wait(edit, extack);
+	err = check_values(edit, extack);
 	if (err)
 		return err;
 	if (synq_conf_class_by_name(conf, edit->name)) {
@@ -205,7 +240,7 @@ int synq_edit_set_class(struct synq_conf *conf,
 		NL_SET_ERR_MSG(extack, "a built-in class cannot be changed");
 		return -EINVAL;
 	}
-	err = check_max_wait(edit, extack);
+	err = check_values(edit, extack);
 	if (err)
 		return err;
 	apply_edit(class, edit);

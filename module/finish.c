@@ -184,19 +184,24 @@ static int check_classes(const struct synq_conf *conf,
 	return 0;
 }
 
-static u32 burst_of(u32 rate, u32 given)
+/* Half of what a second brings, unless it is given. */
+static u32 burst_of(u32 rate, u32 per, u32 given)
 {
 	if (!rate)
 		return 0;
-	return given ?: clamp_t(u32, rate / 2, BURST_MIN, SYNQ_BURST_MAX);
+	return given ?: clamp_t(u32, rate / (2 * per), BURST_MIN,
+				SYNQ_BURST_MAX);
 }
 
 static void set_bucket(struct synq_class *class)
 {
-	class->burst_effective = burst_of(class->rate, class->burst);
+	class->burst_effective = burst_of(class->rate, class->rate_per,
+					  class->burst);
 	class->bucket_rate = class->rate;
+	class->bucket_per = class->rate_per;
 	if (class->rate)
-		synq_tbf_init(&class->tbf, class->rate, class->burst_effective);
+		synq_tbf_init(&class->tbf, class->rate, class->rate_per,
+			      class->burst_effective);
 }
 
 /* Strays get what is above half of the class's bucket, or a bucket of their own. */
@@ -205,20 +210,23 @@ static void set_source_buckets(struct synq_class *class)
 	u32 strays = DIV_ROUND_UP(class->burst_effective, 2);
 
 	class->source_burst_effective = burst_of(class->source_rate,
+						 class->source_rate_per,
 						 class->source_burst);
 	class->source_len[0] = class->source_len_given[0] ?: SOURCE_LEN_V4;
 	class->source_len[1] = class->source_len_given[1] ?: SOURCE_LEN_V6;
 	if (!class->source_rate)
 		return;
 	synq_source_init(&class->source_tbf, class->source_rate,
-			 class->source_burst_effective);
+			 class->source_rate_per, class->source_burst_effective);
 	if (!class->rate) {
 		class->bucket_rate = min_t(u32, STRAYS * class->source_rate,
 					   SYNQ_RATE_MAX);
+		class->bucket_per = class->source_rate_per;
 		strays = min_t(u32, STRAYS * class->source_burst_effective,
 			       SYNQ_BURST_MAX);
 	}
-	synq_tbf_init(&class->stray_tbf, class->bucket_rate, strays);
+	synq_tbf_init(&class->stray_tbf, class->bucket_rate, class->bucket_per,
+		      strays);
 }
 
 static void set_drops(const struct synq_conf *conf, struct synq_class *class)

@@ -79,8 +79,10 @@ static int put_source_limit(struct sk_buff *skb,
 	const u8 *len = class->source_len_given;
 
 	return (class->source_rate &&
-		nla_put_u32(skb, SYNQ_A_CLASS_SOURCE_RATE,
-			    class->source_rate)) ||
+		(nla_put_u32(skb, SYNQ_A_CLASS_SOURCE_RATE,
+			     class->source_rate) ||
+		 nla_put_u16(skb, SYNQ_A_CLASS_SOURCE_RATE_PER,
+			     class->source_rate_per))) ||
 	       (class->source_burst &&
 		nla_put_u32(skb, SYNQ_A_CLASS_SOURCE_BURST,
 			    class->source_burst)) ||
@@ -105,7 +107,8 @@ static int put_class(struct sk_buff *skb, const struct synq_conf *conf,
 	       (class->reserve_given &&
 		nla_put_u8(skb, SYNQ_A_CLASS_RESERVE, class->reserve)) ||
 	       (class->rate &&
-		nla_put_u32(skb, SYNQ_A_CLASS_RATE, class->rate)) ||
+		(nla_put_u32(skb, SYNQ_A_CLASS_RATE, class->rate) ||
+		 nla_put_u16(skb, SYNQ_A_CLASS_RATE_PER, class->rate_per))) ||
 	       (class->burst &&
 		nla_put_u32(skb, SYNQ_A_CLASS_BURST, class->burst)) ||
 	       put_source_limit(skb, class) ||

@@ -58,7 +58,7 @@ static const struct nla_policy synq_bypass_set_nl_policy[SYNQ_A_CONF_BYPASS + 1]
 };
 
 /* SYNQ_CMD_CLASS_ADD - do */
-static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_COOKIES + 1] = {
+static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_SOURCE_RATE_PER + 1] = {
 	[SYNQ_A_CLASS_NAME] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
 	[SYNQ_A_CLASS_PRIORITY] = NLA_POLICY_MAX(NLA_U8, SYNQ_PRIORITY_MAX),
 	[SYNQ_A_CLASS_DEFAULT] = NLA_POLICY_MAX(NLA_U8, 1),
@@ -77,10 +77,12 @@ static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_COOKIES + 1
 	[SYNQ_A_CLASS_MIN_SHARE] = NLA_POLICY_MAX(NLA_U8, SYNQ_MIN_SHARE_MAX),
 	[SYNQ_A_CLASS_COOKIES] = NLA_POLICY_MAX(NLA_U8, 3),
 	[SYNQ_A_CLASS_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
+	[SYNQ_A_CLASS_RATE_PER] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_RATE_PER_MAX),
+	[SYNQ_A_CLASS_SOURCE_RATE_PER] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_RATE_PER_MAX),
 };
 
 /* SYNQ_CMD_CLASS_SET - do */
-static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_COOKIES + 1] = {
+static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_SOURCE_RATE_PER + 1] = {
 	[SYNQ_A_CLASS_NAME] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
 	[SYNQ_A_CLASS_PRIORITY] = NLA_POLICY_MAX(NLA_U8, SYNQ_PRIORITY_MAX),
 	[SYNQ_A_CLASS_DEFAULT] = NLA_POLICY_MAX(NLA_U8, 1),
@@ -99,6 +101,8 @@ static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_COOKIES + 1
 	[SYNQ_A_CLASS_MIN_SHARE] = NLA_POLICY_MAX(NLA_U8, SYNQ_MIN_SHARE_MAX),
 	[SYNQ_A_CLASS_COOKIES] = NLA_POLICY_MAX(NLA_U8, 3),
 	[SYNQ_A_CLASS_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
+	[SYNQ_A_CLASS_RATE_PER] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_RATE_PER_MAX),
+	[SYNQ_A_CLASS_SOURCE_RATE_PER] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_RATE_PER_MAX),
 };
 
 /* SYNQ_CMD_CLASS_DEL - do */
@@ -242,14 +246,14 @@ const struct genl_split_ops synq_nl_ops[26] = {
 		.cmd		= SYNQ_CMD_CLASS_ADD,
 		.doit		= synq_nl_class_add_doit,
 		.policy		= synq_class_add_nl_policy,
-		.maxattr	= SYNQ_A_CLASS_COOKIES,
+		.maxattr	= SYNQ_A_CLASS_SOURCE_RATE_PER,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= SYNQ_CMD_CLASS_SET,
 		.doit		= synq_nl_class_set_doit,
 		.policy		= synq_class_set_nl_policy,
-		.maxattr	= SYNQ_A_CLASS_COOKIES,
+		.maxattr	= SYNQ_A_CLASS_SOURCE_RATE_PER,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -38,7 +38,7 @@ static struct synq_refusals *refusals_alloc(void)
 
 	if (!refusals)
 		return NULL;
-	synq_tbf_init(&refusals->sampler, SAMPLE_RATE, SAMPLE_BURST);
+	synq_tbf_init(&refusals->sampler, SAMPLE_RATE, 1, SAMPLE_BURST);
 	spin_lock_init(&refusals->lock);
 	return refusals;
 }

@@ -99,17 +99,20 @@ struct place {
 /**
  * synq_source_init() - compute the parameters for a rate and a burst
  * @rate: parameters to fill in
- * @per_second: tokens/second, 1 to SYNQ_SOURCE_TBF_RATE_MAX
+ * @tokens: in a period, 1 to SYNQ_SOURCE_TBF_RATE_MAX
+ * @period: seconds, 1 to SYNQ_TBF_PERIOD_MAX
  * @burst: tokens that a full bucket holds, 1 to SYNQ_SOURCE_BURST_MAX
  *
  * A table has a meaning for the rate that filled it only; a burst may change.
  *
  * Context: any
  */
-void synq_source_init(struct synq_source_rate *rate, u32 per_second, u32 burst)
+void synq_source_init(struct synq_source_rate *rate, u32 tokens, u32 period,
+		      u32 burst)
 {
 	synq_tbf_init(&rate->tbf,
-		      min_t(u32, per_second, SYNQ_SOURCE_TBF_RATE_MAX), burst);
+		      min_t(u32, tokens, SYNQ_SOURCE_TBF_RATE_MAX), period,
+		      burst);
 	rate->shift = fls64(rate->tbf.interval) - 1 - TOKEN_BITS;
 }
 

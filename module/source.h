@@ -15,7 +15,7 @@
 /* Of a way; the others are its tag. */
 #define SYNQ_SOURCE_TIME_BITS		40
 
-#define SYNQ_SOURCE_TBF_RATE_MAX	1000000	/* connections/second */
+#define SYNQ_SOURCE_TBF_RATE_MAX	1000000	/* connections/period */
 #define SYNQ_SOURCE_BURST_MAX		1000000	/* connections */
 
 /**
@@ -118,7 +118,8 @@ struct synq_source_state {
 	u32 tokens;
 };
 
-void synq_source_init(struct synq_source_rate *rate, u32 per_second, u32 burst);
+void synq_source_init(struct synq_source_rate *rate, u32 tokens, u32 period,
+		      u32 burst);
 bool synq_source_take_class(const struct synq_tbf *tbf, atomic64_t *word,
 			    u64 now_ns);
 enum synq_source_answer

@@ -13,7 +13,8 @@
 #include <linux/math64.h>
 #include <linux/types.h>
 
-#define SYNQ_TBF_RATE_MAX	10000000	/* connections/second */
+#define SYNQ_TBF_RATE_MAX	10000000	/* connections/period */
+#define SYNQ_TBF_PERIOD_MAX	3600		/* seconds */
 #define SYNQ_TBF_BURST_MAX	1000000		/* connections */
 
 /* Fractional bits of the scale, which needs the 64th: it is at least 1. */
@@ -42,7 +43,7 @@ struct synq_tbf {
 };
 
 /* tbf.c */
-void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 burst);
+void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 period, u32 burst);
 
 /* Here, since each SYN of a flood asks: */
 
@@ -74,7 +75,7 @@ static inline u64 synq_tbf_clock(const struct synq_tbf *tbf, u64 now_ns)
  *
  * A TAT too far ahead for that (made for another rate, or junk) counts as a
  * full bucket.  So whatever the word is, the next token comes within
- * 1 / rate + 1.1 s.
+ * period / rate + 1.1 s.
  *
  * Context: Any.  Lock-free, constant time.
  * Return: true if the arrival conforms, and @next_tat is to replace @tat;

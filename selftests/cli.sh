@@ -21,8 +21,8 @@ full() {
 		set enforce off
 		mark mask 0xf0000
 		class add gold priority 0 reserve 30% mark 1 weight 1000 max-wait none min-share 50%
-		class add silver priority 3 rate 500/second mark 2 cap 100% max-wait 1ms weight 1
-		class add normal priority 5 default rate 100/second burst 7 excess pass max-wait 3600s
+		class add silver priority 3 rate 500/second source-rate 0.5/s mark 2 cap 100% max-wait 1ms weight 1
+		class add normal priority 5 default rate 30/hour burst 7 excess pass max-wait 3600s
 		class add bulk priority 6 rate 10/second burst 3 excess drop reserve 5% cap 1% enforce off
 		class add last priority 15 max-wait 1500ms min-share 25% weight 2 enforce on cookies never
 		match add source 10.1.0.0/16 class gold
@@ -43,8 +43,8 @@ canonical() {
 		set enforce off
 		mark mask 0x000f0000
 		class add gold priority 0 mark 0x1 weight 1000 reserve 30% max-wait none min-share 50%
-		class add silver priority 3 mark 0x2 cap 100% max-wait 1ms rate 500/second
-		class add normal priority 5 default max-wait 3600s rate 100/second burst 7 excess pass
+		class add silver priority 3 mark 0x2 cap 100% max-wait 1ms rate 500/second source-rate 30/minute
+		class add normal priority 5 default max-wait 3600s rate 30/hour burst 7 excess pass
 		class add bulk priority 6 reserve 5% cap 1% rate 10/second burst 3 enforce off
 		class add last priority 15 weight 2 max-wait 1500ms min-share 25% cookies never
 		match add source 0.0.0.0/0 class silver
@@ -83,6 +83,8 @@ refusals() {
 		class set default priority 1
 		class set gold priority 3
 		class set bulk rate 10000001/second
+		class set bulk rate 0.001/second
+		class set bulk rate 5/day
 		class set bulk burst 0
 		class set bulk excess rst
 		class set bulk cap 0%
@@ -134,7 +136,7 @@ json() {
 	sq "$@" | tr -d ' \n'
 }
 
-plan $((40 + $(refusals | wc -l)))
+plan $((41 + $(refusals | wc -l)))
 
 is "without the module: status 2" "$(status save)" 2
 is "without the module: one line says so" "$(wc -l <"$TMP/err")" 1
@@ -164,6 +166,7 @@ has_key() {
 	is "$1" "$(json "${@:3}" | grep -cF -- "$2")" 1
 }
 has_key "a wait without limit" '"max_wait":null' class show -j gold
+has_key "a rate per hour" '"rate":30,"rate_per":3600,' class show -j normal
 has_key "a wait in milliseconds" '"max_wait":3600000' class show -j normal
 has_key "a wait in force by default" '"max_wait_effective":300' class show -j bulk
 has_key "a class that is watched" '"enforce":false' class show -j bulk
@@ -212,7 +215,7 @@ only_in() {
 	grep -vxFf "$2" "$1"
 }
 is "what was taken away is gone" "$(only_in "$TMP/after" "$TMP/saved")" \
-	"class add silver priority 3 mark 0x2 weight 3 max-wait none rate 500/second
+	"class add silver priority 3 mark 0x2 weight 3 max-wait none rate 500/second source-rate 30/minute
 class add last priority 15 max-wait 1500ms enforce off
 listener add port 1 order fifo enforce off
 listener add port 65535"

@@ -11,14 +11,16 @@
 # Needs two CPUs: one bucket for all CPUs.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 28
+plan 33
 floods=0
 
-# conf RATE BURST EXCESS
+# conf RATE[/UNIT] BURST EXCESS
 conf() {
+	local rate=$1
+	[[ $rate == */* ]] || rate+=/second
 	apply <<-EOT
 		class add gold priority 0
-		class add bulk priority 6 rate $1/second burst $2 excess $3 max-wait none
+		class add bulk priority 6 rate $rate burst $2 excess $3 max-wait none
 		match add source 10.1.0.0/16 class gold
 		match add source 10.200.0.0/16 class bulk
 		match add source 10.3.0.0/16 class bulk
@@ -81,6 +83,25 @@ flood 2000 1000
 want=$((16 + 20 * took / 1000))
 within "a low rate" "$(counter bulk admitted)" $((want * 98 / 100)) \
 	$((want * 102 / 100 + 1))
+
+sq flush
+conf 1200/minute 16 drop
+flood 2000 1000
+want=$((16 + 20 * took / 1000))
+within "a rate per minute" "$(counter bulk admitted)" $((want * 98 / 100)) \
+	$((want * 102 / 100 + 1))
+sq flush
+conf 30/hour 16 drop
+flood 200 100000
+is "a rate per hour: the burst, and none for two minutes" "$(counter bulk admitted)" 16
+is "why names the unit" "$(sq why 10.200.$((floods * 10)).30 | grep -c 'over rate 30/hour$')" 1
+conf 30/hour 16 drop
+flood 200 100000
+is "the bucket stays" "$(counter bulk admitted)" 16
+conf 30/minute 16 drop
+flood 200 100000
+within "and is full if only the unit is another" "$(counter bulk admitted)" 32 \
+	$((33 + took / 2000))
 
 # --- burst ---
 sq flush

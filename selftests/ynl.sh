@@ -25,7 +25,7 @@ if [ ! -e "$SYNQ_SPEC" ] || [ ! -e "$SYNQ_YNL/lib" ] &&
 	skip_all "SYNQ_YNL and SYNQ_SPEC do not say where the client and the spec are"
 fi
 python3 -c 'import yaml' 2>/dev/null || skip_all "python3 has no yaml"
-plan 104
+plan 111
 
 load_synq
 three_classes | sed "s, max-wait none,," | apply
@@ -127,6 +127,14 @@ for values in ({"cap": 100, "max-wait": 3600000, "weight": 1000, "min-share": 50
                {"source-rate": 1, "source-burst": 1, "source-len-v4": 1,
                 "source-len-v6": 1}):
     check(f"class {values}", given("class-set", bulk, values, "class-get"))
+check("rates per hour and per minute", given(
+    "class-set", bulk, {"rate": 30, "rate-per": 3600, "source-rate": 3, "source-rate-per": 60},
+    "class-get"))
+one.do("conf-begin", {})
+one.do("class-set", {**bulk, "rate": 5})
+one.do("conf-commit", {})
+now = [c for c in one.dump("class-get", {}) if c["name"] == "bulk"][0]
+check("a rate without a period is one per second", (now["rate"], now["rate-per"]) == (5, 1))
 check("no source is remembered", one.dump("source-get", {}) == [])
 one.do("conf-begin", {})
 one.do("class-set", {**bulk, "cap": 0, "min-share": 0, "source-rate": 0})
@@ -140,6 +148,8 @@ for values in ({"cap": 101}, {"max-wait": 0}, {"max-wait": 3600001},
                {"max-wait": 0xfffffffe}, {"weight": 0}, {"weight": 1001},
                {"min-share": 51}, {"enforce": 2}, {"max-wait-effective": 1},
                {"source-rate": 1000001}, {"source-burst": 0}, {"source-burst": 1000001},
+               {"rate": 5, "rate-per": 0}, {"rate": 5, "rate-per": 3601},
+               {"rate": 5, "rate-per": 2}, {"rate-per": 60}, {"source-rate-per": 60},
                {"source-len-v4": 0}, {"source-len-v4": 33}, {"source-len-v6": 0},
                {"source-len-v6": 129}):
     check(f"refused: {values}", refused("class-set", {**bulk, **values}))

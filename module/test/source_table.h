@@ -29,8 +29,8 @@ static struct synq_source_class class;
 /* A class with a limit, or with one for strays only. */
 static inline void begin_class(u32 per_second, u32 burst, bool strays_only)
 {
-	synq_tbf_init(&class_tbf, per_second, burst);
-	synq_tbf_init(&stray_tbf, per_second,
+	synq_tbf_init(&class_tbf, per_second, 1, burst);
+	synq_tbf_init(&stray_tbf, per_second, 1,
 		      strays_only ? burst : (burst + 1) / 2);
 	class = (struct synq_source_class){
 		.tbf = strays_only ? NULL : &class_tbf,
@@ -39,13 +39,18 @@ static inline void begin_class(u32 per_second, u32 burst, bool strays_only)
 	};
 }
 
-static inline void begin(u32 per_second, u32 burst)
+static inline void begin_period(u32 tokens, u32 period, u32 burst)
 {
 	memset(sets, 0, sizeof(sets));
 	memset(notes, 0, sizeof(notes));
-	synq_source_init(&rate, per_second, burst);
+	synq_source_init(&rate, tokens, period, burst);
 	atomic64_set(&class_tat, 0);
 	begin_class(1000000, 1000000, true);
+}
+
+static inline void begin(u32 per_second, u32 burst)
+{
+	begin_period(per_second, 1, burst);
 }
 
 static inline struct synq_source source_of(u64 hash)

@@ -30,23 +30,27 @@ static bool bursts_and_rates(void)
 		1, 2, 3, 7, 10, 20, 97, 999, 1000, 4096, 44100, 999999, 1000000,
 	};
 	static const u32 bursts[] = { 1, 2, 3, 8, 100, 1000000 };
+	static const u32 periods[] = { 1, 60, 3600 };
 	u32 r, b;
 
 	for (r = 0; r < ARRAY_SIZE(rates); r++) {
 		for (b = 0; b < ARRAY_SIZE(bursts); b++) {
-			u64 now = tap_random() >> 2, end = now + SECOND;
-			u32 n = 0, step = 1 + SECOND / rates[r] / 3;
+			u32 period = periods[tap_below(ARRAY_SIZE(periods))];
+			u64 now = tap_random() >> 2;
+			u64 end = now + period * SECOND;
+			u64 step = 1 + period * SECOND / rates[r] / 3;
+			u32 n = 0;
 
-			begin(rates[r], bursts[b]);
+			begin_period(rates[r], period, bursts[b]);
 			check(drain(5, now) == bursts[b], "%u %u", rates[r],
 			      bursts[b]);
 			check(drain(6, now) == bursts[b], "another source");
 			for (; now < end && n <= rates[r]; now += step)
 				n += take(5, now);
 			check(n == rates[r] || n + 1 == rates[r] || now >= end,
-			      "%u in a second, %u/s", n, rates[r]);
+			      "%u in %u s, %u", n, period, rates[r]);
 			check(n >= (rates[r] - 1) / 2 && n <= rates[r],
-			      "%u in a second, %u/s", n, rates[r]);
+			      "%u in %u s, %u", n, period, rates[r]);
 		}
 	}
 	return true;

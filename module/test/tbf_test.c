@@ -3,7 +3,8 @@
  * Unit tests of tbf.c, in user space.  Run by "make -C module/test check".
  *
  * Two slow obvious twins, both exact: they count in integers, in units of
- * 10^-9 tokens, so that one nanosecond is worth "rate" of them.
+ * 10^-9 tokens, divided by the period in seconds, so that one nanosecond is worth
+ * "rate" of them.
  *  - a bucket of tokens that is filled and emptied, for clocks that only go
  *    forward;
  *  - virtual scheduling by the letter of its definition, for any clock.
@@ -12,15 +13,21 @@
  * error that added up would show later.
  */
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/types.h>
 
 #include "tbf.h"
 #include "tap.h"
 
-#define TOKEN	1000000000LL	/* in units of 10^-9 tokens */
 #define SECOND	1000000000ULL	/* in ns */
 #define YEAR	(31557600 * SECOND)
-#define HORIZON	((1ULL << 63) - (1ULL << 50) - 1)
+#define HORIZON	((1ULL << 62) - 1)
+
+/* The period of all rates of a test, in seconds, and what it makes of the units. */
+static u32 period = 1;
+
+#define PERIOD	(period * SECOND)
+#define TOKEN	((long long)PERIOD)	/* in units of 10^-9 tokens/period */
 
 static const u32 rates[] = {
 	1, 2, 3, 7, 10, 60, 97, 999, 1000, 1001, 44100, 65535, 65536, 299999,
@@ -30,7 +37,7 @@ static const u32 rates[] = {
 static const u32 bursts[] = { 1, 2, 3, 10, 1000, 999999, 1000000 };
 
 static const u64 starts[] = {
-	0, 1, 999, SECOND, YEAR, 100 * YEAR, 1ULL << 62, HORIZON - 2 * SECOND,
+	0, 1, 999, SECOND, YEAR, 100 * YEAR, 1ULL << 61, HORIZON - 2 * SECOND,
 };
 
 static bool pass(const struct synq_tbf *tbf, u64 *tat, u64 now)
@@ -49,8 +56,18 @@ static u32 drain(const struct synq_tbf *tbf, u64 *tat, u64 now)
 	return n;
 }
 
+static void some_period(void)
+{
+	static const u32 periods[] = { 1, 60, 3600 };
+
+	period = tap_below(4) ? periods[tap_below(ARRAY_SIZE(periods))] :
+		 1 + tap_below(SYNQ_TBF_PERIOD_MAX);
+}
+
+/* With some period. */
 static u32 some_rate(void)
 {
+	some_period();
 	if (tap_below(2))
 		return rates[tap_below(ARRAY_SIZE(rates))];
 
@@ -66,7 +83,7 @@ static u32 some_burst(void)
 /* A gap with a chance to hit each of: now, soon, about one token, idle. */
 static u64 some_gap(u32 rate, u32 burst)
 {
-	u64 interval = SECOND / rate;
+	u64 interval = PERIOD / rate;
 
 	switch (tap_below(6)) {
 	case 0:
@@ -102,9 +119,10 @@ static bool test_burst(void)
 	u32 n;
 
 	for (i = 0; i < ARRAY_SIZE(rates); i++) {
+		some_period();
 		for (j = 0; j < ARRAY_SIZE(bursts); j++) {
 			k = tap_below(ARRAY_SIZE(starts));
-			synq_tbf_init(&tbf, rates[i], bursts[j]);
+			synq_tbf_init(&tbf, rates[i], period, bursts[j]);
 			tat = 0;
 			n = drain(&tbf, &tat, starts[k]);
 			check(n == bursts[j], "rate %u burst %u passed %u",
@@ -125,7 +143,8 @@ static bool test_fresh(void)
 	u64 tat;
 
 	for (i = 0; i < ARRAY_SIZE(rates); i++) {
-		synq_tbf_init(&tbf, rates[i], 1);
+		some_period();
+		synq_tbf_init(&tbf, rates[i], period, 1);
 		for (j = 0; j < ARRAY_SIZE(starts); j++) {
 			tat = 0;
 			check(pass(&tbf, &tat, starts[j]), "at %llu",
@@ -147,12 +166,13 @@ static bool test_refill(void)
 	u32 n;
 
 	for (i = 0; i < ARRAY_SIZE(rates); i++) {
+		some_period();
 		for (j = 0; j < ARRAY_SIZE(starts); j++) {
-			synq_tbf_init(&tbf, rates[i], 10);
+			synq_tbf_init(&tbf, rates[i], period, 10);
 			tat = 0;
 			for (n = 0; n < 10; n++)
 				check(pass(&tbf, &tat, starts[j]));
-			due = starts[j] + (SECOND + rates[i] - 1) / rates[i];
+			due = starts[j] + (PERIOD + rates[i] - 1) / rates[i];
 			check(!pass(&tbf, &tat, due - 2), "rate %u", rates[i]);
 			check(pass(&tbf, &tat, due + 1), "rate %u", rates[i]);
 			check(!pass(&tbf, &tat, due + 1), "rate %u", rates[i]);
@@ -171,12 +191,13 @@ static bool test_idle(void)
 	u32 n;
 
 	for (i = 0; i < ARRAY_SIZE(rates); i++) {
-		synq_tbf_init(&tbf, rates[i], 1000);
+		some_period();
+		synq_tbf_init(&tbf, rates[i], period, 1000);
 		for (j = 0; j < ARRAY_SIZE(idle); j++) {
 			now = SECOND;
 			tat = 0;
 			drain(&tbf, &tat, now);
-			now += 1000 * SECOND + idle[j];
+			now += 1000 * PERIOD + idle[j];
 			n = drain(&tbf, &tat, now);
 			check(n == 1000, "rate %u passed %u", rates[i], n);
 		}
@@ -192,22 +213,24 @@ static bool test_idle(void)
  */
 static bool test_rate(void)
 {
-	const u64 tokens = 3000000;
 	unsigned int i, j;
 	struct synq_tbf tbf;
-	u64 tat, start, now, span, n, step;
+	u64 tat, start, now, span, n, step, tokens;
 	__int128 expected, error;
 	u32 burst;
 
 	for (i = 0; i < ARRAY_SIZE(rates); i++) {
+		some_period();
+		/* As many as fit into a year. */
+		tokens = min(3000000ULL, YEAR / PERIOD * rates[i]);
 		j = i % ARRAY_SIZE(starts);
 		start = starts[j];
 		if (start > HORIZON - YEAR)
-			start = HORIZON - (tokens + 1) * (SECOND / rates[i] + 1);
+			start = HORIZON - (tokens + 1) * (PERIOD / rates[i] + 1);
 		burst = bursts[1 + i % 4];
-		synq_tbf_init(&tbf, rates[i], burst);
-		span = tokens * SECOND / rates[i];
-		step = SECOND / rates[i] / 3 - 1;
+		synq_tbf_init(&tbf, rates[i], period, burst);
+		span = (__int128)tokens * PERIOD / rates[i];
+		step = PERIOD / rates[i] / 3 - 1;
 		tat = 0;
 		n = 0;
 		for (now = start; now <= start + span; now += step) {
@@ -228,7 +251,7 @@ static bool test_rate(void)
 }
 
 /*
- * The rate over 292 years, which nobody can wait for: an arrival at a full
+ * The rate over 146 years, which nobody can wait for: an arrival at a full
  * bucket shows where the stretched clock stands.
  */
 static bool test_horizon(void)
@@ -242,7 +265,7 @@ static bool test_horizon(void)
 	for (i = 0; i < 2000000; i++) {
 		rate = some_rate();
 		now = tap_random() % (HORIZON + 1) >> tap_below(63);
-		synq_tbf_init(&tbf, rate, 1);
+		synq_tbf_init(&tbf, rate, period, 1);
 		check(synq_tbf_next(&tbf, 0, now, &tat));
 		clock = tat - tbf.interval;
 		exact = (__int128)now * tbf.interval * rate / TOKEN;
@@ -262,7 +285,7 @@ static bool trace_forward(u32 rate, u32 burst, u64 now, int arrivals)
 	u64 gap;
 	bool ok;
 
-	synq_tbf_init(&tbf, rate, burst);
+	synq_tbf_init(&tbf, rate, period, burst);
 	while (arrivals--) {
 		ok = pass(&tbf, &tat, now);
 		check(ok == (level >= TOKEN) || within_a_unit(&tbf, level - TOKEN),
@@ -313,7 +336,7 @@ static bool trace_jitter(u32 rate, u32 burst, u64 base, u64 jitter, int arrivals
 	u64 now;
 	bool ok;
 
-	synq_tbf_init(&tbf, rate, burst);
+	synq_tbf_init(&tbf, rate, period, burst);
 	while (arrivals--) {
 		now = base - tap_random() % (jitter + 1);
 		ok = pass(&tbf, &tat, now);
@@ -343,7 +366,7 @@ static bool test_jitter(void)
 
 	for (i = 0; i < 3000; i++) {
 		rate = some_rate();
-		jitter = tap_random() % (3 * SECOND / rate + 1000);
+		jitter = tap_random() % (3 * PERIOD / rate + 1000);
 		if (jitter > SECOND / 2)
 			jitter = SECOND / 2;
 		if (!trace_jitter(rate, 1 + tap_below(20), 10 * SECOND, jitter,
@@ -362,7 +385,7 @@ static bool test_backwards(void)
 	int n;
 
 	/* 1000/s, 10: a step back of 3 ms costs 3 of the tokens not yet used */
-	synq_tbf_init(&tbf, 1000, 10);
+	synq_tbf_init(&tbf, 1000, 1, 10);
 	for (n = 0; n < 4; n++)
 		check(pass(&tbf, &tat, now));
 	n = drain(&tbf, &tat, now - 3000000);
@@ -391,7 +414,7 @@ static bool test_backwards(void)
 
 /*
  * A word of another rate, or junk, passes no more than a burst at one instant
- * and refuses for no longer than 1 / rate + 1.1 s.
+ * and refuses for no longer than period / rate + 1.1 s.
  */
 static bool test_foreign(void)
 {
@@ -404,16 +427,18 @@ static bool test_foreign(void)
 		now = tap_random() % (100 * YEAR) >> tap_below(56);
 		tat = tap_random();
 		if (tap_below(4)) {
-			synq_tbf_init(&old, some_rate(), 1 + tap_below(100));
+			rate = some_rate();
+			synq_tbf_init(&old, rate, period,
+				      1 + tap_below(100));
 			tat = 0;
 			drain(&old, &tat, now);
 		}
 		rate = some_rate();
 		burst = 1 + tap_below(100);
-		synq_tbf_init(&tbf, rate, burst);
+		synq_tbf_init(&tbf, rate, period, burst);
 		n = drain(&tbf, &tat, now);
 		check(n <= burst, "rate %u burst %u passed %u", rate, burst, n);
-		patience = SECOND / rate + SECOND + SECOND / 10;
+		patience = PERIOD / rate + SECOND + SECOND / 10;
 		check(pass(&tbf, &tat, now + patience), "rate %u burst %u",
 		      rate, burst);
 	}
@@ -425,8 +450,8 @@ static bool same(u32 rate, u32 burst, u32 as_rate, u32 as_burst)
 {
 	struct synq_tbf a, b;
 
-	synq_tbf_init(&a, rate, burst);
-	synq_tbf_init(&b, as_rate, as_burst);
+	synq_tbf_init(&a, rate, 1, burst);
+	synq_tbf_init(&b, as_rate, 1, as_burst);
 
 	return a.scale == b.scale && a.interval == b.interval &&
 	       a.tolerance == b.tolerance;
@@ -452,7 +477,7 @@ static bool test_unit(void)
 
 	for (i = 0; i < 1000000; i++) {
 		rate = some_rate();
-		synq_tbf_init(&tbf, rate, 1);
+		synq_tbf_init(&tbf, rate, period, 1);
 		check(tbf.scale >> 63, "rate %u: scale below 1", rate);
 		check(!(tbf.interval & (tbf.interval - 1)), "rate %u", rate);
 		check(tbf.tolerance == 0);
@@ -467,7 +492,7 @@ static const struct tap_case cases[] = {
 	{ "an empty bucket has a token after one interval", test_refill },
 	{ "an idle bucket fills up to its burst and no further", test_idle },
 	{ "the long-run rate is exact within 10^-6", test_rate },
-	{ "the stretched clock is exact for 292 years", test_horizon },
+	{ "the stretched clock is exact for 146 years", test_horizon },
 	{ "random arrivals agree with a bucket of tokens", test_traces },
 	{ "arrivals out of order agree with the definition", test_jitter },
 	{ "a step back of the clock loses no more than it is long", test_backwards },

@@ -263,7 +263,8 @@ static void note_rates(const struct class **class, unsigned int number)
 	for (i = 0; i < number; i++) {
 		const struct class_spec *spec = &class[i]->spec;
 
-		if (spec->rate && spec->source_rate > spec->rate)
+		if (spec->rate && (__u64)spec->source_rate * spec->rate_per >
+				  (__u64)spec->rate * spec->source_rate_per)
 			remark("the source-rate of %s has no effect: its rate is lower",
 			       spec->name);
 	}

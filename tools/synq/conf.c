@@ -145,12 +145,16 @@ static void merge(struct class_spec *to, const struct class_spec *from)
 		to->max_wait = from->max_wait;
 	if (from->given & GIVEN_MIN_SHARE)
 		to->min_share = from->min_share;
-	if (from->given & GIVEN_RATE)
+	if (from->given & GIVEN_RATE) {
 		to->rate = from->rate;
+		to->rate_per = from->rate_per;
+	}
 	if (from->given & GIVEN_BURST)
 		to->burst = from->burst;
-	if (from->given & GIVEN_SOURCE_RATE)
+	if (from->given & GIVEN_SOURCE_RATE) {
 		to->source_rate = from->source_rate;
+		to->source_rate_per = from->source_rate_per;
+	}
 	if (from->given & GIVEN_SOURCE_BURST)
 		to->source_burst = from->source_burst;
 	if (from->given & GIVEN_SOURCE_LEN)

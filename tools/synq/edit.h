@@ -70,9 +70,11 @@ enum verb {
  * @cap: per cent of the backlog; 0: none
  * @max_wait: ms; SYNQ_MAX_WAIT_NONE: no limit
  * @min_share: per cent of the connections accepted; 0: none
- * @rate: SYNs per second; 0: no limit
+ * @rate: SYNs in a period; 0: no limit
+ * @rate_per: the period, seconds
  * @burst: SYNs
- * @source_rate: SYNs per second of each source; 0: no limit
+ * @source_rate: SYNs of each source in a period; 0: no limit
+ * @source_rate_per: the period, seconds
  * @source_burst: SYNs
  * @source_len: bits of an address that identify a source, IPv4 and IPv6
  * @excess: enum synq_excess
@@ -91,8 +93,10 @@ struct class_spec {
 	__u32 max_wait;
 	__u32 min_share;
 	__u32 rate;
+	__u32 rate_per;
 	__u32 burst;
 	__u32 source_rate;
+	__u32 source_rate_per;
 	__u32 source_burst;
 	__u32 source_len[2];
 	__u32 excess;

@@ -127,10 +127,11 @@ static int parse_rate(struct edit *edit, const char *text)
 	int error;
 
 	edit->class.rate = 0;
+	edit->class.rate_per = 1;
 	if (taken_away(edit, text, &error))
 		return error;
 	return value_rate(&edit->origin, text, "rate", SYNQ_RATE_MAX,
-			  &edit->class.rate);
+			  &edit->class.rate, &edit->class.rate_per);
 }
 
 static int parse_burst(struct edit *edit, const char *text)
@@ -144,10 +145,12 @@ static int parse_source_rate(struct edit *edit, const char *text)
 	int error;
 
 	edit->class.source_rate = 0;
+	edit->class.source_rate_per = 1;
 	if (taken_away(edit, text, &error))
 		return error;
 	return value_rate(&edit->origin, text, "source-rate",
-			  SYNQ_SOURCE_RATE_MAX, &edit->class.source_rate);
+			  SYNQ_SOURCE_RATE_MAX, &edit->class.source_rate,
+			  &edit->class.source_rate_per);
 }
 
 static int parse_source_burst(struct edit *edit, const char *text)
@@ -340,9 +343,9 @@ static const struct option class_options[] = {
 	{ "cap", GIVEN_CAP, "N%", parse_cap },
 	{ "max-wait", GIVEN_MAX_WAIT, "TIME or none", parse_max_wait },
 	{ "min-share", GIVEN_MIN_SHARE, "N%", parse_min_share },
-	{ "rate", GIVEN_RATE, "N/second", parse_rate },
+	{ "rate", GIVEN_RATE, "N/UNIT", parse_rate },
 	{ "burst", GIVEN_BURST, "N", parse_burst },
-	{ "source-rate", GIVEN_SOURCE_RATE, "N/second", parse_source_rate },
+	{ "source-rate", GIVEN_SOURCE_RATE, "N/UNIT", parse_source_rate },
 	{ "source-burst", GIVEN_SOURCE_BURST, "N", parse_source_burst },
 	{ "source-len", GIVEN_SOURCE_LEN, "V4,V6", parse_source_len },
 	{ "excess", GIVEN_EXCESS, "drop, pass, reset, cookie or refuse",

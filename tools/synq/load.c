@@ -44,6 +44,8 @@ static void take_source_limit(struct class_spec *spec, struct nlattr **attr)
 	__u8 v6 = attr_u8(attr, SYNQ_A_CLASS_SOURCE_LEN_V6);
 
 	spec->source_rate = attr_u32(attr, SYNQ_A_CLASS_SOURCE_RATE);
+	spec->source_rate_per =
+		attr_u16(attr, SYNQ_A_CLASS_SOURCE_RATE_PER) ?: 1;
 	if (spec->source_rate)
 		spec->given |= GIVEN_SOURCE_RATE;
 	spec->source_burst = attr_u32(attr, SYNQ_A_CLASS_SOURCE_BURST);
@@ -83,6 +85,7 @@ static void take_spec(struct class_spec *spec, struct nlattr **attr)
 	if (spec->min_share)
 		spec->given |= GIVEN_MIN_SHARE;
 	spec->rate = attr_u32(attr, SYNQ_A_CLASS_RATE);
+	spec->rate_per = attr_u16(attr, SYNQ_A_CLASS_RATE_PER) ?: 1;
 	if (spec->rate)
 		spec->given |= GIVEN_RATE;
 	spec->burst = attr_u32(attr, SYNQ_A_CLASS_BURST);

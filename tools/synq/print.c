@@ -34,6 +34,7 @@ static void append(char *text, const char *format, ...)
 const char *class_line(const struct class_spec *spec, char *text)
 {
 	char time[TIME_TEXT];
+	char rate[RATE_TEXT];
 
 	snprintf(text, LINE_ROOM, "class add %s priority %u", spec->name,
 		 spec->priority);
@@ -54,11 +55,14 @@ const char *class_line(const struct class_spec *spec, char *text)
 	if (spec->min_share)
 		append(text, " min-share %u%%", spec->min_share);
 	if (spec->rate)
-		append(text, " rate %u/second", spec->rate);
+		append(text, " rate %s",
+		       rate_text(spec->rate, spec->rate_per, rate));
 	if (spec->given & GIVEN_BURST)
 		append(text, " burst %u", spec->burst);
 	if (spec->source_rate)
-		append(text, " source-rate %u/second", spec->source_rate);
+		append(text, " source-rate %s",
+		       rate_text(spec->source_rate, spec->source_rate_per,
+				 rate));
 	if (spec->given & GIVEN_SOURCE_BURST)
 		append(text, " source-burst %u", spec->source_burst);
 	if (spec->given & GIVEN_SOURCE_LEN)

@@ -42,13 +42,19 @@ static json_t *class_json(const struct class *class)
 	if (spec->min_share)
 		json_object_set_new(json, "min_share",
 				    json_integer(spec->min_share));
-	if (spec->rate)
+	if (spec->rate) {
 		json_object_set_new(json, "rate", json_integer(spec->rate));
+		json_object_set_new(json, "rate_per",
+				    json_integer(spec->rate_per));
+	}
 	if (spec->given & GIVEN_BURST)
 		json_object_set_new(json, "burst", json_integer(spec->burst));
-	if (spec->source_rate)
+	if (spec->source_rate) {
 		json_object_set_new(json, "source_rate",
 				    json_integer(spec->source_rate));
+		json_object_set_new(json, "source_rate_per",
+				    json_integer(spec->source_rate_per));
+	}
 	if (spec->given & GIVEN_SOURCE_BURST)
 		json_object_set_new(json, "source_burst",
 				    json_integer(spec->source_burst));
@@ -102,6 +108,7 @@ static bool source_cells(struct columns *columns, const struct class *class)
 	const struct class_spec *spec = &class->spec;
 	bool burst = !(spec->given & GIVEN_SOURCE_BURST);
 	bool len = !(spec->given & GIVEN_SOURCE_LEN);
+	char rate[RATE_TEXT];
 
 	if (!spec->source_rate) {
 		columns_cell(columns, "-");
@@ -109,7 +116,8 @@ static bool source_cells(struct columns *columns, const struct class *class)
 		columns_cell(columns, "-");
 		return false;
 	}
-	columns_cell(columns, "%u/second", spec->source_rate);
+	columns_cell(columns, "%s",
+		     rate_text(spec->source_rate, spec->source_rate_per, rate));
 	columns_cell(columns, "%u%s", class->source_burst, burst ? "*" : "");
 	columns_cell(columns, "%u,%u%s", spec->source_len[0],
 		     spec->source_len[1], len ? "*" : "");
@@ -127,6 +135,7 @@ static bool class_row(struct columns *columns, const struct class *class,
 	bool wait = !(spec->given & GIVEN_MAX_WAIT) && !none;
 	bool source;
 	char time[TIME_TEXT];
+	char rate[RATE_TEXT];
 
 	columns_cell(columns, "%s", spec->name);
 	columns_cell(columns, "%s", class->builtin ? "built-in" :
@@ -143,7 +152,8 @@ static bool class_row(struct columns *columns, const struct class *class,
 		     none ? "none" : time_text(class->max_wait, time),
 		     wait ? "*" : "");
 	columns_cell(columns, spec->min_share ? "%u%%" : "-", spec->min_share);
-	columns_cell(columns, spec->rate ? "%u/second" : "-", spec->rate);
+	columns_cell(columns, "%s", spec->rate ?
+		     rate_text(spec->rate, spec->rate_per, rate) : "-");
 	if (class->burst)
 		columns_cell(columns, "%u%s", class->burst, burst ? "*" : "");
 	else

@@ -167,31 +167,129 @@ int value_seconds(const struct origin *origin, const char *text,
 	return refuse(origin, text, "%s is a time, 1s..%us", what, max);
 }
 
+/* The units of rates, each with the word that is printed first. */
+static const struct {
+	const char *name[3];
+	__u32 seconds;
+} units[] = {
+	{ { "second", "sec", "s" }, 1 },
+	{ { "minute", "min", "m" }, 60 },
+	{ { "hour", "h", "h" }, SYNQ_RATE_PER_MAX },
+};
+
+#define UNITS		(sizeof(units) / sizeof(*units))
+
+/* Digits behind the point that a rate may have. */
+#define DECIMALS_MAX	6
+
+/* N or N.N, as a number of 10^-@decimals. */
+static bool decimal(const char *text, size_t length, __u64 *value,
+		    unsigned int *decimals)
+{
+	size_t point = strcspn(text, ".");
+	__u32 whole, part = 0;
+	unsigned int i;
+	__u64 scale = 1;
+
+	*decimals = point < length ? length - point - 1 : 0;
+	if (point > length)
+		point = length;
+	if (!value_number(text, point, &whole) || *decimals > DECIMALS_MAX ||
+	    (point < length && !*decimals))
+		return false;
+	for (i = 0; i < *decimals; i++) {
+		char c = text[point + 1 + i];
+
+		if (c < '0' || c > '9')
+			return false;
+		part = 10 * part + (c - '0');
+		scale *= 10;
+	}
+	*value = whole * scale + part;
+	return true;
+}
+
+static unsigned int find_unit(const char *text)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < UNITS; i++) {
+		for (j = 0; j < 3; j++) {
+			if (!strcmp(text, units[i].name[j]))
+				return i;
+		}
+	}
+	return UNITS;
+}
+
 /**
- * value_rate() - SYNs per second
+ * value_rate() - SYNs in a period
  * @origin: where it was written
- * @text: the word: N/second, N/sec or N/s
+ * @text: the word: a number and a unit, 30/hour or 0.5/second
  * @what: name of the option, for the message
- * @max: highest rate; the lowest is 1
- * @value: SYNs per second
+ * @max: highest number
+ * @value: SYNs in the period
+ * @per: the period, in seconds: the unit, or the first longer one of which the rate is
+ *	a whole number
  *
  * Return: DONE or REFUSED.
  */
 int value_rate(const struct origin *origin, const char *text,
-	       const char *what, __u32 max, __u32 *value)
+	       const char *what, __u32 max, __u32 *value, __u32 *per)
 {
-	size_t digits = strspn(text, "0123456789");
-	const char *unit = text + digits;
-	bool good;
+	size_t length = strcspn(text, "/");
+	unsigned int unit, decimals, i;
+	__u64 number, scale = 1;
 
-	good = value_number(text, digits, value) && *value && *value <= max;
-	if (good && !*unit)
-		return refuse(origin, text, "the unit is missing: %u/second",
-			      *value);
-	if (good && (!strcmp(unit, "/second") || !strcmp(unit, "/sec") ||
-		     !strcmp(unit, "/s")))
+	if (!decimal(text, length, &number, &decimals) || !number)
+		goto refused;
+	if (!text[length])
+		return refuse(origin, text, "the unit is missing: %s/second",
+			      text);
+	unit = find_unit(text + length + 1);
+	if (unit == UNITS)
+		goto refused;
+	while (decimals--)
+		scale *= 10;
+	for (i = unit; i < UNITS; i++) {
+		__u64 n = number * (units[i].seconds / units[unit].seconds);
+
+		if (n % scale)
+			continue;
+		if (n / scale > max)
+			goto refused;
+		*value = n / scale;
+		*per = units[i].seconds;
 		return DONE;
-	return refuse(origin, text, "%s is N/second, N 1..%u", what, max);
+	}
+	return refuse(origin, text,
+		      "not a whole number per second, per minute or per hour");
+refused:
+	return refuse(origin, text,
+		      "%s is N/second, N/minute or N/hour, N 1..%u, or a fraction",
+		      what, max);
+}
+
+/**
+ * rate_text() - print a rate, always with its unit
+ * @rate: SYNs in the period
+ * @per: seconds
+ * @text: room for RATE_TEXT bytes
+ *
+ * Return: @text.
+ */
+const char *rate_text(__u32 rate, __u32 per, char *text)
+{
+	unsigned int i;
+
+	/* A newer kernel module may have other periods. */
+	snprintf(text, RATE_TEXT, "%u/%useconds", rate, per);
+	for (i = 0; i < UNITS; i++) {
+		if (units[i].seconds == per)
+			snprintf(text, RATE_TEXT, "%u/%s", rate,
+				 units[i].name[0]);
+	}
+	return text;
 }
 
 /**

@@ -55,6 +55,9 @@ struct service {
 /* "4294967295ms" and its NUL */
 #define TIME_TEXT	13
 
+/* "4294967295/4294967295seconds" and its NUL */
+#define RATE_TEXT	29
+
 /* "ffff:...:255.255.255.255/128" and its NUL */
 #define PREFIX_TEXT	52
 
@@ -84,13 +87,14 @@ int value_time(const struct origin *origin, const char *text,
 int value_seconds(const struct origin *origin, const char *text,
 		  const char *what, __u32 max, __u32 *seconds);
 int value_rate(const struct origin *origin, const char *text,
-	       const char *what, __u32 max, __u32 *value);
+	       const char *what, __u32 max, __u32 *value, __u32 *per);
 int value_lengths(const struct origin *origin, const char *text,
 		  const char *what, __u32 length[2]);
 int value_name(const struct origin *origin, const char *text);
 int value_ports(const struct origin *origin, const char *text,
 		struct service *service);
 const char *time_text(__u32 ms, char *text);
+const char *rate_text(__u32 rate, __u32 per, char *text);
 const char *service_text(const struct service *service, char *text);
 
 /* prefix.c */

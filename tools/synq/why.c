@@ -147,13 +147,17 @@ static const char *excess_text(const char *verdict, const struct class *class,
 			       bool source, char *text)
 {
 	const char *option = source ? "source-rate" : "rate";
-	unsigned int rate = 0;
+	const struct class_spec *spec = class ? &class->spec : NULL;
+	__u32 rate = 0, per = 1;
+	char number[RATE_TEXT];
 
-	if (class)
-		rate = source ? class->spec.source_rate : class->spec.rate;
+	if (spec) {
+		rate = source ? spec->source_rate : spec->rate;
+		per = source ? spec->source_rate_per : spec->rate_per;
+	}
 	if (rate)
-		snprintf(text, REASON_TEXT, "%s: over %s %u/second", verdict,
-			 option, rate);
+		snprintf(text, REASON_TEXT, "%s: over %s %s", verdict, option,
+			 rate_text(rate, per, number));
 	else
 		snprintf(text, REASON_TEXT, "%s: over the %s of that time", verdict,
 			 option);

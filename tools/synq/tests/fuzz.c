@@ -30,7 +30,7 @@ static const char * const words[] = {
 	"weight", "cap", "max-wait", "min-share", "enforce", "on", "off",
 	"app-order", "synack-retries", "cookies", "app-cookies", "auto", "never",
 	"fifo", "weighted", "300ms", "2s", "3600s", "1000", "50%",
-	"local", "0", "15", "16", "75%", "100%", "200/second", "0x1", "0xf0",
+	"local", "0", "15", "16", "75%", "100%", "200/second", "30/hour", "0.5/s", "0x1", "0xf0",
 	"0xffffffff", "4294967296", "::/0", "0.0.0.0/0", "::ffff:1.2.3.4",
 	"1.2.3.4/33", "2001:db8::/129", "#", "\n", " ", "\t", "/", "gold", "%",
 };
