@@ -101,8 +101,17 @@ archive_uri() {
 			!seen++ { print $1 }'
 }
 
+# security_guess: where security updates may lie if apt has no source of them: beside the
+# main archive, as at Debian's own servers.
+security_guess() {
+	local uri
+	uri=$(archive_uri main)
+	[ -z "$uri" ] || echo "${uri%/}-security"
+}
+
 # apt_area SUITE...: choose the suites that the apt_* functions below look at.
-# The lists are refreshed when they are older than half a day.
+# The lists are refreshed when they are older than half a day.  Security suites are left
+# out if neither apt has a source of them nor the guess is right.
 apt_area() {
 	APT_AREA=$SYNQ_CACHE/apt/$1
 	(
@@ -117,15 +126,25 @@ apt_area_refresh() {
 	apt_conf >"$APT_AREA/apt.conf.new"
 	mv "$APT_AREA/apt.conf.new" "$APT_AREA/apt.conf"
 	apt_sources "$@" >"$APT_AREA/sources.new"
-	if cmp -s "$APT_AREA/sources.new" "$APT_AREA/sources.list" &&
+	if cmp -s "$APT_AREA/sources.new" "$APT_AREA/sources.asked" &&
 	   [ -n "$(find "$APT_AREA/updated" -mmin -720 2>/dev/null)" ]; then
 		return
 	fi
 	rm -f "$APT_AREA/updated"
-	mv "$APT_AREA/sources.new" "$APT_AREA/sources.list"
-	quietly "$APT_AREA/update.log" apt_private apt-get -q update \
-		-o APT::Update::Error-Mode=any
+	cp "$APT_AREA/sources.new" "$APT_AREA/sources.list"
+	if ! apt_update >"$APT_AREA/update.log" 2>&1 </dev/null; then
+		if [ -z "$(archive_uri security)" ]; then
+			sed -i '/-security main$/d' "$APT_AREA/sources.list"
+			say "apt has no source of security updates: going on without"
+		fi
+		quietly "$APT_AREA/update.log" apt_update
+	fi
+	mv "$APT_AREA/sources.new" "$APT_AREA/sources.asked"
 	touch "$APT_AREA/updated"
+}
+
+apt_update() {
+	apt_private apt-get -q update -o APT::Update::Error-Mode=any
 }
 
 apt_sources() {
@@ -133,7 +152,9 @@ apt_sources() {
 	local key=/usr/share/keyrings/debian-archive-keyring.gpg
 	for suite in "$@"; do
 		case $suite in
-		*-security) uri=$(archive_uri security) ;;
+		*-security)
+			uri=$(archive_uri security)
+			uri=${uri:-$(security_guess)} ;;
 		*) uri=$(archive_uri main) ;;
 		esac
 		[ -n "$uri" ] || die "no Debian archive for $suite in apt's sources"

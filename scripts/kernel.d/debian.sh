@@ -12,7 +12,9 @@ suite() {
 	6.1) apt_area bookworm bookworm-security ;;
 	6.12)
 		[ "$host" = bookworm ] || host=trixie
-		apt_area "$host" "$host-security" ;;
+		apt_area "$host" "$host-security"
+		# Debian 12 has it as a security update; also, later, as a backport.
+		[ -n "$(newest_release 6.12)" ] || apt_area bookworm-backports ;;
 	*) apt_area sid experimental ;;
 	esac
 }
