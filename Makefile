@@ -6,6 +6,8 @@
 # make demo		an overloaded Apache in a VM, without and with synq
 # make bench		experiments in a VM (ONLY=overload, FAST=1)
 # make check		everything that CI runs
+# make deb		Debian's packages, in out/deb
+# make check-deb	the packages in VMs with Debian 12 and 13
 # make soak		random owners of sockets for an hour (DURATION=, KERNEL=)
 # make help		all targets
 
@@ -27,7 +29,7 @@ tools:
 	$(MAKE) -C tools/synq
 	$(if $(HAVE_XTABLES),$(MAKE) -C tools/iptables)
 
-.PHONY: demo bench check check-all soak mutants unit ynl
+.PHONY: demo bench check check-all check-deb deb soak mutants unit ynl
 demo:
 	scripts/setup build test demo
 	bench/demo
@@ -41,6 +43,15 @@ check:
 
 check-all:
 	scripts/check --all
+
+# Debian's packages
+deb:
+	scripts/setup build deb
+	scripts/deb $(VERSION)
+
+check-deb:
+	scripts/setup build test deb
+	scripts/check-deb
 
 soak:
 	scripts/setup build test
@@ -66,6 +77,7 @@ install: all
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
 	$(MAKE) -C tools/synq install PREFIX=$(PREFIX)
 	$(if $(HAVE_XTABLES),$(MAKE) -C tools/iptables install)
+	$(MAKE) -C tools/service install PREFIX=$(PREFIX)
 
 clean:
 	-test -e $(KDIR)/Makefile && $(MAKE) -C $(KDIR) M=$(CURDIR) clean
@@ -86,10 +98,13 @@ help:
 	@echo 'make check        everything that CI runs, in VMs of its own'
 	@echo 'make check-all    the same on more kernels, one of them with'
 	@echo '                  sanitizers and two CPUs, which takes an hour more'
+	@echo 'make deb          packages for Debian 12 and 13; out/deb/'
+	@echo 'make check-deb    installs, upgrades, boots and purges them in VMs with Debian 12'
+	@echo '                  and 13; out/check-deb/'
 	@echo 'make soak         random owners of sockets against the module, in a VM, for an hour'
 	@echo '                  (DURATION=3600, KERNEL=uml|6.1|6.12|debug, SEED=); out/soak/'
 	@echo 'make unit         unit tests in user space'
 	@echo 'make mutants      breaks one mechanism at a time; each must be noticed'
 	@echo 'make ynl          regenerates the netlink code from the spec'
-	@echo 'make install      modules, command, library, man page, completion (PREFIX=)'
+	@echo 'make install      modules, command, library, man pages, completion, unit (PREFIX=)'
 	@echo 'make clean'
