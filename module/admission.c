@@ -11,7 +11,7 @@
  * So a SYN is refused early, by the law in law.c.  It wants to know
  *
  * - what is queued, all in all and of those served before (acceptq.c), or held (hold.c);
- * - how fast the server takes them out (drain.c);
+ * - how fast the server takes them out, or from among those that are held (drain.c);
  * - what the handshakes under way will add (handshakes.c).
  *
  * The test reads these without a lock and writes nothing, since a flood's SYNs come here.
@@ -97,19 +97,27 @@ static void share_ahead(struct synq_law *law, const struct synq_listener *listen
 	law->ahead = min_t(u64, law->ahead, (u64)law->own * 100 / share);
 }
 
-static u64 lull_of(const struct synq_acceptq *queue, u64 now_ns)
+static u64 lull_of(const struct synq_drain *drain, u64 now_ns)
 {
-	u64 last_ns = READ_ONCE(queue->drain.last_ns);
+	u64 last_ns = READ_ONCE(drain->last_ns);
 
-	return max_t(u64, READ_ONCE(queue->drain.lull_ns),
+	return max_t(u64, READ_ONCE(drain->lull_ns),
 		     now_ns - min(last_ns, now_ns));
+}
+
+/* Of the queue in which connections wait: those that are held, for a server with a limit. */
+static const struct synq_drain *drain_of(const struct synq_record *record,
+					 const struct synq_listener *listener)
+{
+	return listener->inside && READ_ONCE(record->hold.n) ? &record->hold.drain :
+							       &record->acceptq.drain;
 }
 
 /* What leaves meanwhile, and how many would be queued if all came when they are let in. */
 static void add_pace(struct synq_law *law, const struct synq_record *record,
-		     u64 now_ns)
+		     const struct synq_drain *drain, u64 now_ns)
 {
-	u32 pace = law->interval_ns ?: READ_ONCE(record->acceptq.drain.pace_ns);
+	u32 pace = law->interval_ns ?: READ_ONCE(drain->pace_ns);
 	u64 served_ns = READ_ONCE(record->shakes.clock.served_ns);
 
 	if (!pace)
@@ -166,6 +174,7 @@ enum synq_verdict synq_admission_syn(struct synq_record *record,
 				     const struct synq_listener *listener,
 				     const struct synq_class *class, u64 now_ns)
 {
+	const struct synq_drain *drain = drain_of(record, listener);
 	const struct synq_acceptq *queue = &record->acceptq;
 	const struct sock *sk = record->sk;
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
@@ -175,9 +184,10 @@ enum synq_verdict synq_admission_syn(struct synq_record *record,
 		.kept = kept_at_syn(synq_limit_kept(conf, listener, class, backlog),
 				    backlog),
 		.cap = synq_limit_share(backlog, class->cap, 100),
-		.low = min(READ_ONCE(sk->sk_ack_backlog),
-			   READ_ONCE(queue->drain.low)),
-		.interval_ns = READ_ONCE(queue->drain.interval_ns),
+		.low = min(drain == &queue->drain ? READ_ONCE(sk->sk_ack_backlog) :
+						    READ_ONCE(record->hold.n),
+			   READ_ONCE(drain->low)),
+		.interval_ns = READ_ONCE(drain->interval_ns),
 	};
 
 	synq_handshakes_advance(&record->shakes, now_ns);
@@ -195,8 +205,8 @@ enum synq_verdict synq_admission_syn(struct synq_record *record,
 	if (class->max_wait_effective != SYNQ_WAIT_NONE)
 		law.max_wait_ns = (u64)class->max_wait_effective *
 				  NSEC_PER_MSEC;
-	law.lull_ns = lull_of(queue, now_ns);
-	add_pace(&law, record, now_ns);
+	law.lull_ns = lull_of(drain, now_ns);
+	add_pace(&law, record, drain, now_ns);
 	share_ahead(&law, listener, class);
 	switch (synq_law(&law)) {
 	case SYNQ_LAW_ADMIT:
@@ -238,26 +248,13 @@ void synq_admission_complete(struct synq_record *record,
 				 !req->num_retrans, now_ns);
 }
 
-/**
- * synq_admission_promote() - the gate: may a connection be queued now?
- * @conf: snapshot
- * @listener: configured
- * @class: of the connection
- * @sk: listener
- * @queue: its accept queue
- * @final: how it asks
- *
- * Context: any
- * Return: false if it has to wait
- */
-bool synq_admission_promote(const struct synq_conf *conf,
-			    const struct synq_listener *listener,
-			    const struct synq_class *class,
-			    const struct sock *sk,
-			    const struct synq_acceptq *queue,
-			    enum synq_final final)
+/* Is there a slot in the accept queue? */
+static bool has_slot(const struct synq_record *record, const struct synq_conf *conf,
+		     const struct synq_listener *listener,
+		     const struct synq_class *class, enum synq_final final)
 {
-	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
+	const struct synq_acceptq *queue = &record->acceptq;
+	u32 backlog = READ_ONCE(record->sk->sk_max_ack_backlog);
 	u32 limit = synq_limit_of(conf, listener, class, queue, backlog);
 
 	if (limit == SYNQ_LIMIT_NONE ||
@@ -266,5 +263,26 @@ bool synq_admission_promote(const struct synq_conf *conf,
 		return true;
 	if (final != SYNQ_FINAL_COOKIE)
 		limit = synq_limit_ack(limit, backlog);
-	return READ_ONCE(sk->sk_ack_backlog) < limit;
+	return READ_ONCE(record->sk->sk_ack_backlog) < limit;
+}
+
+/**
+ * synq_admission_promote() - the gate: may a connection be queued now?
+ * @record: of the listener
+ * @conf: snapshot
+ * @listener: configured
+ * @class: of the connection
+ * @final: how it asks
+ *
+ * Context: any
+ * Return: false if it has to wait
+ */
+bool synq_admission_promote(const struct synq_record *record,
+			    const struct synq_conf *conf,
+			    const struct synq_listener *listener,
+			    const struct synq_class *class, enum synq_final final)
+{
+	return has_slot(record, conf, listener, class, final) &&
+	       synq_inside_has_room(record, conf, listener, class,
+				    final == SYNQ_FINAL_COOKIE);
 }

@@ -25,11 +25,9 @@ void synq_admission_complete(struct synq_record *record,
 			     const struct synq_class *class,
 			     const struct request_sock *req,
 			     enum synq_final final);
-bool synq_admission_promote(const struct synq_conf *conf,
+bool synq_admission_promote(const struct synq_record *record,
+			    const struct synq_conf *conf,
 			    const struct synq_listener *listener,
-			    const struct synq_class *class,
-			    const struct sock *sk,
-			    const struct synq_acceptq *queue,
-			    enum synq_final final);
+			    const struct synq_class *class, enum synq_final final);
 
 #endif /* _SYNQ_ADMISSION_H */

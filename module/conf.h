@@ -123,6 +123,7 @@ struct synq_class {
  * @cookies: enum synq_cookies, for classes that have none of their own
  * @app_cookies: the application may choose another for its socket
  * @observe: count what would be done, and do nothing ("enforce off")
+ * @inside: connections that its server may work on; 0: as many as it likes
  */
 struct synq_listener {
 	struct synq_port *port;
@@ -132,6 +133,7 @@ struct synq_listener {
 	u8 cookies;
 	bool app_cookies;
 	bool observe;
+	u32 inside;
 };
 
 /**
@@ -153,6 +155,7 @@ struct synq_listener {
  * @n_sharing: their number; at least 1
  * @min_shares: some class has a minimum share
  * @observe: count what would be done, and do nothing ("enforce off")
+ * @inside: which ports have a limit: a bit for all of the same last six
  * @n_listeners: number of @listener
  * @listener: by ascending port number
  * @n_services: number of @service
@@ -178,6 +181,7 @@ struct synq_conf {
 	u8 n_sharing;
 	bool min_shares;
 	bool observe;
+	u64 inside;
 	u8 n_services;
 	unsigned int n_listeners;
 	struct synq_listener listener[SYNQ_LISTENERS_MAX];

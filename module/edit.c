@@ -477,18 +477,21 @@ int synq_edit_del_match(struct synq_conf *conf,
 static struct synq_listener *find_listener(struct synq_conf *conf, u16 port,
 					   struct netlink_ext_ack *extack)
 {
-	unsigned int i;
+	const struct synq_listener *listener = synq_conf_listener(conf, port);
 
-	for (i = 0; i < conf->n_listeners; i++)
-		if (conf->listener[i].port->port == port)
-			return &conf->listener[i];
-	NL_SET_ERR_MSG(extack, "there is no listener for this port");
-	return NULL;
+	if (!listener)
+		NL_SET_ERR_MSG(extack, "there is no listener for this port");
+	return (struct synq_listener *)listener;
 }
 
-static void apply_listener_edit(struct synq_listener *listener,
-				const struct synq_listener_edit *edit)
+static int apply_listener_edit(struct synq_listener *listener,
+			       const struct synq_listener_edit *edit,
+			       struct netlink_ext_ack *extack)
 {
+	if (edit->inside > SYNQ_INSIDE_MAX && edit->inside != SYNQ_INSIDE_AUTO) {
+		NL_SET_ERR_MSG(extack, "inside is at most 65535");
+		return -EINVAL;
+	}
 	if (edit->has_order)
 		listener->order = edit->order;
 	if (edit->has_app_order)
@@ -499,8 +502,11 @@ static void apply_listener_edit(struct synq_listener *listener,
 		listener->cookies = edit->cookies;
 	if (edit->has_app_cookies)
 		listener->app_cookies = edit->app_cookies;
+	if (edit->has_inside)
+		listener->inside = edit->inside;
 	if (edit->has_observe)
 		listener->observe = edit->observe;
+	return 0;
 }
 
 /**
@@ -513,16 +519,20 @@ static void apply_listener_edit(struct synq_listener *listener,
  * A listener that is in force keeps its counters.
  *
  * Context: &synq_net.lock held
- * Return: 0, -EEXIST, -ENOSPC or -ENOMEM
+ * Return: 0, -EINVAL, -EEXIST, -ENOSPC or -ENOMEM
  */
 int synq_edit_add_listener(struct synq_net *sn, struct synq_conf *conf,
 			   const struct synq_listener_edit *edit,
 			   struct netlink_ext_ack *extack)
 {
 	const struct synq_conf *now = current_conf(sn);
+	struct synq_listener listener = { };
 	struct synq_port *p;
 	unsigned int i;
+	int err = apply_listener_edit(&listener, edit, extack);
 
+	if (err)
+		return err;
 	if (synq_conf_port(conf, edit->port)) {
 		NL_SET_ERR_MSG(extack, "there is a listener for this port");
 		return -EEXIST;
@@ -539,11 +549,10 @@ int synq_edit_add_listener(struct synq_net *sn, struct synq_conf *conf,
 		p = synq_port_alloc(edit->port);
 	if (!p)
 		return -ENOMEM;
-	for (i = conf->n_listeners;
-	     i && conf->listener[i - 1].port->port > edit->port; i--)
+	for (i = conf->n_listeners; i && conf->listener[i - 1].port->port > edit->port; i--)
 		conf->listener[i] = conf->listener[i - 1];
-	conf->listener[i] = (struct synq_listener){ .port = p };
-	apply_listener_edit(&conf->listener[i], edit);
+	listener.port = p;
+	conf->listener[i] = listener;
 	conf->n_listeners++;
 	return 0;
 }
@@ -561,13 +570,9 @@ int synq_edit_set_listener(struct synq_conf *conf,
 			   const struct synq_listener_edit *edit,
 			   struct netlink_ext_ack *extack)
 {
-	struct synq_listener *listener = find_listener(conf, edit->port,
-						       extack);
+	struct synq_listener *listener = find_listener(conf, edit->port, extack);
 
-	if (!listener)
-		return -ENOENT;
-	apply_listener_edit(listener, edit);
-	return 0;
+	return listener ? apply_listener_edit(listener, edit, extack) : -ENOENT;
 }
 
 /**

@@ -57,6 +57,8 @@ struct synq_class_edit {
  * @cookies: enum synq_cookies
  * @has_app_cookies: @app_cookies is given
  * @app_cookies: the application may choose another for its socket
+ * @has_inside: @inside is given
+ * @inside: connections that the server may work on; 0: as many as it likes
  * @has_observe: @observe is given
  * @observe: count what would be done, and do nothing
  */
@@ -72,6 +74,8 @@ struct synq_listener_edit {
 	u8 cookies;
 	bool has_app_cookies;
 	bool app_cookies;
+	bool has_inside;
+	u32 inside;
 	bool has_observe;
 	bool observe;
 };

@@ -80,11 +80,16 @@ static int give_reserves(struct synq_conf *conf, struct netlink_ext_ack *extack)
  */
 static void give_waits(struct synq_conf *conf)
 {
+	unsigned int j;
 	u8 i;
 
 	conf->weights = 0;
 	conf->n_sharing = 0;
 	conf->min_shares = false;
+	conf->inside = 0;
+	for (j = 0; j < conf->n_listeners; j++)
+		if (conf->listener[j].inside)
+			conf->inside |= BIT_ULL(conf->listener[j].port->port % 64);
 	for (i = 0; i < conf->n_positions; i++) {
 		struct synq_class *class = &conf->class[conf->order[i]];
 		bool first = class->slot == SYNQ_SLOT_LOCAL ||

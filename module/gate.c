@@ -149,8 +149,8 @@ enum synq_gate_answer synq_gate(const struct synq_gate *gate)
 {
 	const struct synq_record *record = gate->record;
 	bool is_full = sk_acceptq_is_full(record->sk);
-	bool has_slot = synq_admission_promote(gate->conf, gate->listener, gate->class,
-					       record->sk, &record->acceptq, gate->final);
+	bool has_slot = synq_admission_promote(record, gate->conf, gate->listener,
+					       gate->class, gate->final);
 
 	if (synq_conf_observes(gate->conf, gate->listener, gate->class)) {
 		/* Who finds it full is turned away by the kernel, and counted when let in. */

@@ -76,6 +76,7 @@
 #include "record.h"
 #include "release.h"
 #include "replay.h"
+#include "seen.h"
 
 #define SEGMENTS_MAX	10
 #define ALL_BYTES_MAX	(256 << 20)
@@ -290,6 +291,17 @@ static void unhash(struct synq_held *held)
 	rhashtable_remove_fast(&table, &held->node, params);
 }
 
+/* It passes no LOCAL_IN once more, where its connection is followed by now. */
+static void give(struct synq_record *record, struct sk_buff *skb)
+{
+	struct net *net = sock_net(record->sk);
+
+	if (READ_ONCE(record->inside.n))
+		synq_seen_in(net, skb, tcp_hdr(skb), skb->len - tcp_hdrlen(skb),
+			     skb->protocol == htons(ETH_P_IPV6));
+	synq_replay(net, skb);
+}
+
 /**
  * synq_held_end() - a connection is not held any more
  * @held: its owner is who calls; it is freed
@@ -303,6 +315,7 @@ static void unhash(struct synq_held *held)
 void synq_held_end(struct synq_held *held, bool of_use, enum synq_counter counter)
 {
 	struct synq_record *record = held->record;
+	struct synq_hold *hold = &record->hold;
 	struct sk_buff_head rest;
 	struct sk_buff *skb;
 
@@ -311,11 +324,13 @@ void synq_held_end(struct synq_held *held, bool of_use, enum synq_counter counte
 	while ((skb = synq_held_take(held)))
 		__skb_queue_tail(&rest, skb);
 	unhash(held);
+	if (counter == SYNQ_COUNT_RELEASED)
+		hold->left++;
 	synq_held_count(held, counter);
 	spin_unlock(&record->hold.lock);
 	while ((skb = __skb_dequeue(&rest)))
 		if (of_use)
-			synq_replay(sock_net(record->sk), skb);
+			give(record, skb);
 		else
 			kfree_skb(skb);
 	sock_gen_put(req_to_sk(held->req));
@@ -392,8 +407,8 @@ bool synq_hold_is_before(const struct synq_record *record,
 		last = conf->n_positions - 1;
 	for (p = 0; p <= last; p++)
 		if (READ_ONCE(hold->in[conf->order[p]]) &&
-		    synq_admission_promote(conf, listener, &conf->class[conf->order[p]],
-					   record->sk, &record->acceptq,
+		    synq_admission_promote(record, conf, listener,
+					   &conf->class[conf->order[p]],
 					   SYNQ_FINAL_ACK))
 			return true;
 	return false;
@@ -456,6 +471,8 @@ int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 	      copy->truesize > OWN_BYTES_MAX ? -ENOSPC :
 	      rhashtable_lookup_insert_fast(&table, &held->node, params);
 	if (!err) {
+		synq_drain_sample(&hold->drain, ktime_get_ns(), hold->n, hold->left);
+		hold->left = 0;
 		count_in(held, 1);
 		sock_hold(req_to_sk(req));
 		append(held, copy);

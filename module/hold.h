@@ -10,6 +10,7 @@
 #include <linux/spinlock.h>
 #include <net/sock.h>
 #include "conf.h"
+#include "drain.h"
 
 struct request_sock;
 struct sk_buff;
@@ -23,7 +24,12 @@ struct synq_record;
  * @n: how many there are; may be read without the lock
  * @in: by slot of their class, likewise
  * @ticks: of @timer
+<<<<<<< HEAD
  * @in_vain: of those, the last ones that released nobody
+=======
+ * @drain: how fast they leave; read without the lock
+ * @left: how many were released since the last one came
+>>>>>>> 226b2fb (wip inside)
  * @bytes: truesize of their segments
  * @all: of them
  * @fifo: by slot, in the order in which they came
@@ -35,6 +41,8 @@ struct synq_hold {
 	bool is_armed;
 	u32 n;
 	u32 in[SYNQ_SLOTS];
+	struct synq_drain drain;
+	u32 left;
 	u32 bytes;
 	u32 ticks;
 	u32 in_vain;

@@ -9,6 +9,8 @@
  * LOCAL_IN	after the host's firewall: finds the listener of a SYN.  An unmanaged
  *		listener is managed from then on (listener.c), so that its very first SYN is
  *		judged.  NAT has rewritten the SYN by now, and TPROXY has chosen its socket.
+ *		Also, at the end, what comes for connections that are followed (inside.c).
+ * LOCAL_OUT	what is sent by those.
  * FORWARD	SYNs for the destinations of other hosts that are named (conf->forward) are
  *		policed (judge.c), after the firewall, and after the destination was
  *		rewritten.  Fragments pass unless conntrack has reassembled them.
@@ -39,6 +41,7 @@
 #include "listener.h"
 #include "peek.h"
 #include "record.h"
+#include "seen.h"
 #include "standing.h"
 
 /* --- packets --- */
@@ -326,6 +329,79 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 	return look(priv, conf, skb, thoff, true, state->hook);
 }
 
+/* --- what a server works on --- */
+
+static void come(struct synq_net *sn, const struct synq_conf *conf,
+		 const struct sk_buff *skb, unsigned int thoff, bool is_v6)
+{
+	const struct tcphdr *th;
+	struct tcphdr buf;
+
+	th = skb_header_pointer(skb, thoff, sizeof(buf), &buf);
+	if (th && synq_seen_is_wanted(conf, th->dest))
+		synq_seen_in(sn->net, skb, th, synq_seen_length(skb, thoff, th), is_v6);
+}
+
+static unsigned int come4(void *priv, struct sk_buff *skb,
+			  const struct nf_hook_state *state)
+{
+	const struct synq_conf *conf = synq_conf_active(priv);
+
+	if (conf && ip_hdr(skb)->protocol == IPPROTO_TCP && is_whole4(skb))
+		come(priv, conf, skb, ip_hdrlen(skb), false);
+	return NF_ACCEPT;
+}
+
+static unsigned int come6(void *priv, struct sk_buff *skb,
+			  const struct nf_hook_state *state)
+{
+	const struct synq_conf *conf = synq_conf_active(priv);
+	unsigned int thoff = conf ? tcp6(skb) : 0;
+
+	if (thoff && is_to_be_judged(skb))
+		come(priv, conf, skb, thoff, true);
+	return NF_ACCEPT;
+}
+
+/*
+ * Not what a raw socket sends, nor TCP's own for resets; nor what has been a connection's, and
+ * is in a tunnel now.
+ */
+static bool is_of_connection(const struct sk_buff *skb, bool is_v6)
+{
+	const struct sock *sk = skb->sk;
+
+	return sk && sk_fullsock(sk) && sk->sk_type == SOCK_STREAM &&
+	       sk->sk_protocol == IPPROTO_TCP &&
+	       (is_v6 ? ipv6_hdr(skb)->nexthdr : ip_hdr(skb)->protocol) == IPPROTO_TCP &&
+	       skb_headlen(skb) >= skb_transport_offset(skb) + sizeof(struct tcphdr);
+}
+
+static unsigned int leave(void *priv, struct sk_buff *skb, bool is_v6)
+{
+	const struct synq_conf *conf = synq_conf_active(priv);
+	struct synq_net *sn = priv;
+
+	if (conf && is_of_connection(skb, is_v6) &&
+	    synq_seen_is_wanted(conf, tcp_hdr(skb)->source))
+		synq_seen_out(sn->net, skb, tcp_hdr(skb),
+			      synq_seen_length(skb, skb_transport_offset(skb), tcp_hdr(skb)),
+			      is_v6);
+	return NF_ACCEPT;
+}
+
+static unsigned int leave4(void *priv, struct sk_buff *skb,
+			   const struct nf_hook_state *state)
+{
+	return leave(priv, skb, false);
+}
+
+static unsigned int leave6(void *priv, struct sk_buff *skb,
+			   const struct nf_hook_state *state)
+{
+	return leave(priv, skb, true);
+}
+
 /* --- registering --- */
 
 /* Of SYNs for this host. */
@@ -369,6 +445,37 @@ static const struct nf_hook_ops ops_forward[] = {
 		.pf		= NFPROTO_IPV6,
 		.hooknum	= NF_INET_FORWARD,
 		.priority	= NF_IP6_PRI_FILTER + 10,
+	},
+};
+
+/*
+ * Of connections to listeners with a limit: after the last rule that may change where they
+ * come from, and before the first that changes where answers go to.
+ */
+static const struct nf_hook_ops ops_inside[] = {
+	{
+		.hook		= come4,
+		.pf		= NFPROTO_IPV4,
+		.hooknum	= NF_INET_LOCAL_IN,
+		.priority	= NF_IP_PRI_NAT_SRC + 10,
+	},
+	{
+		.hook		= come6,
+		.pf		= NFPROTO_IPV6,
+		.hooknum	= NF_INET_LOCAL_IN,
+		.priority	= NF_IP6_PRI_NAT_SRC + 10,
+	},
+	{
+		.hook		= leave4,
+		.pf		= NFPROTO_IPV4,
+		.hooknum	= NF_INET_LOCAL_OUT,
+		.priority	= NF_IP_PRI_RAW,
+	},
+	{
+		.hook		= leave6,
+		.pf		= NFPROTO_IPV6,
+		.hooknum	= NF_INET_LOCAL_OUT,
+		.priority	= NF_IP6_PRI_RAW,
 	},
 };
 
@@ -424,25 +531,31 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 	struct synq_net *sn = change->sn;
 	bool locally = conf && conf->n_listeners;
 	bool elsewhere = conf && conf->n_forwards;
-	bool had;
+	bool limited = conf && conf->inside;
+	bool had[2];
 	int err;
 
 	lockdep_assert_held(&sn->lock);
 	switch ((enum synq_conf_event)event) {
 	case SYNQ_CONF_PREPARE:
-		had = sn->hooks[0];
+		had[0] = sn->hooks[0];
+		had[1] = sn->hooks[1];
 		err = hook_up(sn, &sn->hooks[0], locally, ops_local,
 			      ARRAY_SIZE(ops_local)) ?:
 		      hook_up(sn, &sn->hooks[1], elsewhere, ops_forward,
-			      ARRAY_SIZE(ops_forward));
+			      ARRAY_SIZE(ops_forward)) ?:
+		      hook_up(sn, &sn->hooks[2], limited, ops_inside,
+			      ARRAY_SIZE(ops_inside));
 		if (err) {
-			unhook(sn, &sn->hooks[0], had);
+			unhook(sn, &sn->hooks[0], had[0]);
+			unhook(sn, &sn->hooks[1], had[1]);
 			return notifier_from_errno(err);
 		}
 		break;
 	case SYNQ_CONF_PUBLISHED:
 		unhook(sn, &sn->hooks[0], locally);
 		unhook(sn, &sn->hooks[1], elsewhere);
+		unhook(sn, &sn->hooks[2], limited);
 		break;
 	case SYNQ_CONF_SWITCHED:
 		break;

@@ -56,6 +56,7 @@
 #include "admission.h"
 #include "classify.h"
 #include "compat.h"
+#include "follow.h"
 #include "gate.h"
 #include "judge.h"
 #include "listener.h"
@@ -196,6 +197,8 @@ static struct sock *ask(const struct synq_pair *pair, const struct sock *sk,
 		/* It is appended when we return: in softirq, after which the tasklet runs. */
 		tasklet_schedule(&record->order);
 		synq_count(record->counters, gate.class->slot, SYNQ_COUNT_PROMOTED);
+		if (listener.inside)
+			synq_follow_enter(record, gate.class, child, req, skb);
 		if (held == SYNQ_HOLD_STRANGER)
 			synq_gate_promoted(&gate, asked);
 	}
@@ -335,6 +338,7 @@ static void leave(struct synq_record *record)
 	/* As long as its gate is there, which knows who was held. */
 	synq_release_all(record, true);
 	put_back(record);
+	synq_follow_leave(record, true);
 	synq_record_remove(record);
 }
 
@@ -449,6 +453,7 @@ static void tend(struct synq_record *record, void *unused)
 		return;
 	}
 	synq_record_settle(record);
+	synq_follow_tend(record);
 	/* What came from another listener's queue passed no gate of ours. */
 	rcu_read_lock();
 	synq_record_place(record, &more);
@@ -460,7 +465,8 @@ static void tend(struct synq_record *record, void *unused)
 /* Of most sockets there is nothing to be told. */
 static void tend_if_used(struct synq_record *record, void *any)
 {
-	if (is_lost(record) || synq_acceptq_is_used(&record->acceptq, record->sk))
+	if (is_lost(record) || synq_acceptq_is_used(&record->acceptq, record->sk) ||
+	    READ_ONCE(record->inside.n))
 		tend(record, NULL);
 	*(bool *)any = true;
 }
@@ -498,21 +504,21 @@ static void leave_others(struct synq_record *record, void *data)
 		leave(record);
 }
 
-/* Synq was switched off: nobody waits any more. */
+/* Off: nobody waits any more, and nothing is seen. */
 static void flush_held(struct synq_record *record, void *unused)
 {
 	synq_release_all(record, false);
+	synq_follow_leave(record, false);
 }
 
-static void sort_held(struct synq_record *record, void *conf)
+/* A new snapshot is in force, where some slots may have come to mean other classes. */
+static void renew(struct synq_record *record, void *data)
 {
-	synq_release_sort(record, conf);
-}
+	const struct synq_conf_change *change = data;
 
-/* A new snapshot is in force, where some slots have come to mean other classes. */
-static void forget_slots(struct synq_record *record, void *slots)
-{
-	synq_handshakes_forget(&record->shakes, *(u32 *)slots);
+	synq_release_sort(record, change->conf);
+	synq_handshakes_forget(&record->shakes, change->fresh);
+	synq_follow_renew(record, change->fresh);
 }
 
 /* A new snapshot is in force: chunk by chunk, with a pause after each. */
@@ -534,9 +540,7 @@ static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
 		break;
 	case SYNQ_CONF_PUBLISHED:
 		synq_record_each(sn, leave_others, (void *)change->conf);
-		synq_record_each(sn, sort_held, (void *)change->conf);
-		if (change->fresh)
-			synq_record_each(sn, forget_slots, &change->fresh);
+		synq_record_each(sn, renew, change);
 		synq_record_each(sn, set_retries, NULL);
 		synq_record_each(sn, sort, NULL);
 		break;

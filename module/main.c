@@ -13,6 +13,7 @@
 #include <net/netns/generic.h>
 #include "conf.h"
 #include "draft.h"
+#include "follow.h"
 #include "hold.h"
 #include "hook.h"
 #include "index.h"
@@ -99,9 +100,12 @@ static int __init synq_init(void)
 	err = synq_hold_module_init();
 	if (err)
 		goto err_workqueue;
-	err = synq_record_init();
+	err = synq_follow_module_init();
 	if (err)
 		goto err_hold;
+	err = synq_record_init();
+	if (err)
+		goto err_inside;
 	err = synq_refusal_init();
 	if (err)
 		goto err_record;
@@ -134,6 +138,8 @@ err_refusal:
 	synq_refusal_exit();
 err_record:
 	synq_record_exit();
+err_inside:
+	synq_follow_module_exit();
 err_hold:
 	synq_hold_module_exit();
 err_workqueue:
@@ -154,6 +160,7 @@ static void __exit synq_exit(void)
 	rcu_barrier();
 	destroy_workqueue(synq_workqueue);
 	synq_record_exit();
+	synq_follow_module_exit();
 	synq_hold_module_exit();
 }
 

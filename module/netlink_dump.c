@@ -258,7 +258,11 @@ static int dump_listener(struct dump *d)
 	       nla_put_u8(d->skb, SYNQ_A_LISTENER_COOKIES,
 			  listener->cookies)) ||
 	      nla_put_u8(d->skb, SYNQ_A_LISTENER_APP_COOKIES,
-			 listener->app_cookies);
+			 listener->app_cookies) ||
+	      (listener->inside &&
+	       (nla_put_u32(d->skb, SYNQ_A_LISTENER_INSIDE, listener->inside) ||
+		nla_put_u32(d->skb, SYNQ_A_LISTENER_INSIDE_LIMIT,
+			    synq_record_inside_limit(d->sn, listener))));
 	err = dump_end(d, head, err);
 	if (!err)
 		d->cb->args[0]++;
@@ -327,6 +331,17 @@ static int put_counters(struct sk_buff *skb, struct synq_net *sn,
 		[SYNQ_COUNT_COOKIE_SENT] = SYNQ_A_COUNTERS_COOKIE_SENT,
 		[SYNQ_COUNT_SHARE_REFUSED] = SYNQ_A_COUNTERS_SHARE_REFUSED,
 		[SYNQ_COUNT_FLOODED] = SYNQ_A_COUNTERS_FLOODED,
+		[SYNQ_COUNT_ANSWERED] = SYNQ_A_COUNTERS_ANSWERED_1MS,
+		[SYNQ_COUNT_ANSWERED + 1] = SYNQ_A_COUNTERS_ANSWERED_4MS,
+		[SYNQ_COUNT_ANSWERED + 2] = SYNQ_A_COUNTERS_ANSWERED_16MS,
+		[SYNQ_COUNT_ANSWERED + 3] = SYNQ_A_COUNTERS_ANSWERED_64MS,
+		[SYNQ_COUNT_ANSWERED + 4] = SYNQ_A_COUNTERS_ANSWERED_256MS,
+		[SYNQ_COUNT_ANSWERED + 5] = SYNQ_A_COUNTERS_ANSWERED_1S,
+		[SYNQ_COUNT_ANSWERED + 6] = SYNQ_A_COUNTERS_ANSWERED_4S,
+		[SYNQ_COUNT_ANSWERED_LONGER] = SYNQ_A_COUNTERS_ANSWERED_LONGER,
+		[SYNQ_COUNT_UNANSWERED] = SYNQ_A_COUNTERS_UNANSWERED,
+		[SYNQ_COUNT_STUCK] = SYNQ_A_COUNTERS_STUCK,
+		[SYNQ_COUNT_NOT_FOLLOWED] = SYNQ_A_COUNTERS_NOT_FOLLOWED,
 	};
 	const struct synq_record_now now = synq_record_now(sn, port, slot);
 	struct nlattr *nest;
@@ -340,6 +355,13 @@ static int put_counters(struct sk_buff *skb, struct synq_net *sn,
 			return -EMSGSIZE;
 	if (synq_nl_put_u64(skb, SYNQ_A_COUNTERS_QUEUED, now.queued) ||
 	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_HELD_NOW, now.held) ||
+	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_BUSY_NOW,
+			    now.inside[SYNQ_INSIDE_FRESH] +
+			    now.inside[SYNQ_INSIDE_BUSY]) ||
+	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_STUCK_NOW,
+			    now.inside[SYNQ_INSIDE_STUCK]) ||
+	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_QUIET_NOW,
+			    now.inside[SYNQ_INSIDE_QUIET]) ||
 	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_HALF_OPEN, now.half_open) ||
 	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_FLOODED_NOW, now.flooded))
 		return -EMSGSIZE;

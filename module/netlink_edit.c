@@ -283,6 +283,7 @@ static int read_listener(struct synq_listener_edit *edit,
 	const struct nlattr *cookies = info->attrs[SYNQ_A_LISTENER_COOKIES];
 	const struct nlattr *app_cookies =
 		info->attrs[SYNQ_A_LISTENER_APP_COOKIES];
+	const struct nlattr *inside = info->attrs[SYNQ_A_LISTENER_INSIDE];
 	const struct nlattr *order = info->attrs[SYNQ_A_LISTENER_ORDER];
 
 	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_LISTENER_PORT))
@@ -299,6 +300,8 @@ static int read_listener(struct synq_listener_edit *edit,
 		.cookies = cookies ? nla_get_u8(cookies) : 0,
 		.has_app_cookies = app_cookies,
 		.app_cookies = app_cookies && nla_get_u8(app_cookies),
+		.has_inside = inside,
+		.inside = inside ? nla_get_u32(inside) : 0,
 		.has_observe = enforce,
 		.observe = enforce && !nla_get_u8(enforce),
 	};

@@ -166,6 +166,7 @@ struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 			     max(inet_csk_reqsk_queue_len(sk), 0),
 			     ktime_get_ns());
 	synq_release_init(&record->hold);
+	synq_inside_init(&record->inside);
 	return record;
 }
 
@@ -403,10 +404,14 @@ void synq_record_settle(struct synq_record *record)
 static void add_now(struct synq_record_now *now,
 		    const struct synq_record *record, u8 slot)
 {
+	unsigned int i;
+
 	now->queued += synq_acceptq_queued(&record->acceptq, slot);
 	now->half_open += READ_ONCE(record->shakes.halfopen.open[slot]);
 	now->flooded += synq_synqueue_was_flooded(&record->shakes, slot);
 	now->held += READ_ONCE(record->hold.in[slot]);
+	for (i = 0; i < SYNQ_INSIDE_STATES; i++)
+		now->inside[i] += READ_ONCE(record->inside.in[i][slot]);
 }
 
 /**
@@ -431,6 +436,27 @@ struct synq_record_now synq_record_now(struct synq_net *sn,
 			add_now(&now, record, slot);
 	mutex_unlock(&sn->records_lock);
 	return now;
+}
+
+/**
+ * synq_record_inside_limit() - how many connections may be busy, at all sockets of a port
+ * @sn: network namespace
+ * @listener: configured, with a limit
+ *
+ * Context: process
+ * Return: their sum over all sockets that are managed now
+ */
+u32 synq_record_inside_limit(struct synq_net *sn, const struct synq_listener *listener)
+{
+	struct synq_record *record;
+	u64 sum = 0;
+
+	mutex_lock(&sn->records_lock);
+	list_for_each_entry(record, &sn->records, list)
+		if (record->counters == listener->port)
+			sum += synq_inside_limit(&record->inside, listener);
+	mutex_unlock(&sn->records_lock);
+	return min_t(u64, sum, U32_MAX);
 }
 
 /* Where it stands that a socket could not be managed; collisions are harmless. */

@@ -12,6 +12,7 @@
 #include "acceptq.h"
 #include "handshakes.h"
 #include "hold.h"
+#include "inside.h"
 #include "retries.h"
 #include "synq.h"
 
@@ -33,6 +34,7 @@ struct synq_ops;
  * @acceptq: has a lock of its own, and is under the queue's rskq_lock
  * @shakes: handshakes under way; has a lock of its own
  * @hold: has a lock of its own
+ * @inside: has a lock of its own
  * @free: after a grace period
  */
 struct synq_record {
@@ -57,6 +59,9 @@ struct synq_record {
 
 	/* written while overloaded */
 	struct synq_hold hold;
+
+	/* written on each request and each answer, where there is a limit */
+	struct synq_inside inside ____cacheline_aligned_in_smp;
 
 	struct rcu_work free;
 };
@@ -151,18 +156,22 @@ static inline void synq_record_listener(const struct synq_record *record,
  * @queued: requests in the accept queues
  * @half_open: requests in the SYN queues, so far as is known
  * @held: connections that are held
+ * @inside: connections that are followed, by state
  * @flooded: sockets at which the class has had its share of the SYN queue
  */
 struct synq_record_now {
 	u32 queued;
 	u32 half_open;
 	u32 held;
+	u32 inside[SYNQ_INSIDE_STATES];
 	u32 flooded;
 };
 
 struct synq_record_now synq_record_now(struct synq_net *sn,
 				       const struct synq_port *counters,
 				       u8 slot);
+
+u32 synq_record_inside_limit(struct synq_net *sn, const struct synq_listener *listener);
 
 bool synq_record_is_given_up(struct synq_net *sn, const struct sock *sk);
 void synq_record_give_up(struct synq_net *sn, const struct sock *sk);

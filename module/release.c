@@ -94,8 +94,14 @@ static bool has_room(const struct synq_record *record, const struct synq_conf *c
 	if (sk_acceptq_is_full(record->sk))
 		return false;
 	return class->observe ||
-	       synq_admission_promote(conf, listener, class, record->sk,
-				      &record->acceptq, SYNQ_FINAL_ACK);
+	       synq_admission_promote(record, conf, listener, class, SYNQ_FINAL_ACK);
+}
+
+/* That are queued or worked on. */
+static u64 own(const struct synq_record *record, const struct synq_class *class)
+{
+	return (u64)synq_acceptq_own(&record->acceptq, class->position) +
+	       synq_inside_own(&record->inside, class);
 }
 
 /* Is one at the head of a class to come before another? */
@@ -110,10 +116,8 @@ static bool precedes(const struct synq_record *record, const struct synq_conf *c
 	case SYNQ_ORDER_STRICT:
 		return a->position < b->position;
 	case SYNQ_ORDER_WEIGHTED:
-		return (u64)synq_acceptq_own(&record->acceptq, a->position) *
-		       b->weight_effective <
-		       (u64)synq_acceptq_own(&record->acceptq, b->position) *
-		       a->weight_effective;
+		return own(record, a) * b->weight_effective <
+		       own(record, b) * a->weight_effective;
 	case SYNQ_ORDER_FIFO:
 		break;
 	}
@@ -229,12 +233,15 @@ static void release_some(struct synq_record *record)
 	const struct synq_conf *conf;
 	unsigned int budget;
 	struct synq_held *held;
-	bool over;
+	bool over, limited;
 
 	conf = synq_record_conf(record, &listener);
 	over = is_over(record, conf, &listener);
 	if (!over)
 		synq_acceptq_settle(record->sk, &record->acceptq, record->counters);
+	limited = conf && listener.inside;
+	if (!over && limited)
+		synq_inside_tick(record, hold->n);
 	for (budget = AT_ONCE; budget; budget--) {
 		/* Whom the last one has become must count. */
 		synq_record_catch_up(record);
@@ -246,6 +253,9 @@ static void release_some(struct synq_record *record)
 		give(held, !over);
 	}
 	hold->in_vain = budget < AT_ONCE ? 0 : hold->in_vain + 1;
+	/* A slot that opens is to be filled within 2 ms. */
+	if (limited)
+		hold->in_vain = min_t(u32, hold->in_vain, IN_VAIN);
 	if (!over)
 		look_at_some(record, conf);
 }

@@ -15,6 +15,7 @@
  * rskq_lock (BH)		of a listener: its accept queue
  * &synq_handshakes.lock (BH)	handshakes under way at one listener
  * &synq_hold.lock (BH)		held connections of one listener
+ * &synq_inside.lock (BH)	connections that one listener's server works on
  * &synq_refusals.lock (BH)	sample of refused SYNs
  *
  * Packets, and the callbacks that the kernel calls on a listener, run under
@@ -123,6 +124,11 @@ enum synq_counter {
 	SYNQ_COUNT_COOKIE_SENT,
 	SYNQ_COUNT_SHARE_REFUSED,
 	SYNQ_COUNT_FLOODED,
+	SYNQ_COUNT_ANSWERED,	/* the first byte: up to 1 ms, 4 ms, 16 ms ... */
+	SYNQ_COUNT_ANSWERED_LONGER = SYNQ_COUNT_ANSWERED + 7,
+	SYNQ_COUNT_UNANSWERED,
+	SYNQ_COUNT_STUCK,
+	SYNQ_COUNT_NOT_FOLLOWED,
 	SYNQ_COUNTERS
 };
 
@@ -167,13 +173,14 @@ struct synq_net {
 	struct mutex lock;		/* protects next 5 fields */
 	u32 generation;			/* conf.c: of @conf; 0 at first */
 	struct list_head drafts;	/* draft.c */
-	struct synq_hooks *hooks[2];	/* hook.c: local, forward; or NULL */
+	struct synq_hooks *hooks[3];	/* hook.c: local, forward, inside; or NULL */
 	struct synq_conf *before;	/* trial.c; NULL: nothing is on trial */
 	unsigned long trial_end;	/* trial.c: jiffies */
 	struct delayed_work trial_work;	/* trial.c */
 
 	atomic_t sockets;		/* record.c: managed sockets */
 	atomic_t held_bytes;		/* hold.c */
+	atomic_t followed;		/* inside.c: connections */
 
 	atomic64_t fragments;		/* hook.c */
 	atomic64_t no_listener;		/* hook.c */

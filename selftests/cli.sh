@@ -33,7 +33,7 @@ full() {
 		match add source 2001:db8::7/128 class bulk
 		listener add port 1 order fifo synack-retries 3
 		listener add port $PORT enforce off
-		listener add port 65535 app-order on order weighted app-cookies on cookies always
+		listener add port 65535 app-order on order weighted app-cookies on cookies always inside auto
 	EOT
 }
 
@@ -55,7 +55,7 @@ canonical() {
 		match add source fd00:1::/32 class gold
 		listener add port 1 order fifo synack-retries 3
 		listener add port $PORT enforce off
-		listener add port 65535 order weighted app-order on cookies always app-cookies on
+		listener add port 65535 order weighted app-order on cookies always app-cookies on inside auto
 	EOT
 }
 
@@ -122,6 +122,8 @@ refusals() {
 		listener set port 65535 synack-retries 0
 		listener set port 65535 cookies none none
 		listener set port 65535 app-cookies 1
+		listener set port 65535 inside none
+		listener set port 65535 inside 70000
 		listener add port 1 synack-retries none
 		set enforce
 		set enforce maybe
@@ -207,7 +209,7 @@ is "what is refused is no generation" "$(conf_counter generation)" "$before"
 sq class set silver cap none max-wait none weight 3
 sq class set last min-share none weight 1 enforce off cookies none
 sq listener set port 1 enforce off synack-retries none
-sq listener set port 65535 order strict app-order off cookies auto app-cookies off
+sq listener set port 65535 order strict app-order off cookies auto app-cookies off inside off
 sq set enforce on
 sq save >"$TMP/after"
 # only_in A B: lines of A that B does not have

@@ -307,6 +307,7 @@ int main(int argc, char **argv)
 		{ "owner", owner_main },
 		{ "destroy", destroy_main },
 		{ "hold", hold_main },
+		{ "eager", eager_main },
 	};
 	size_t i;
 
@@ -315,5 +316,5 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue|twin|blink|unload|fuzz|owner|destroy|hold OPTION...");
+	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue|twin|blink|unload|fuzz|owner|destroy|hold|eager OPTION...");
 }

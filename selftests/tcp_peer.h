@@ -82,6 +82,7 @@ int fuzz_main(int argc, char **argv);		/* tcp_fuzz.c */
 int owner_main(int argc, char **argv);		/* tcp_owner.c */
 int destroy_main(int argc, char **argv);	/* tcp_owner.c */
 int hold_main(int argc, char **argv);		/* tcp_hold.c */
+int eager_main(int argc, char **argv);	/* tcp_eager.c */
 
 /* What was sent: @number segments to @to, from @port on, beginning with @seq. */
 struct question {

@@ -387,6 +387,8 @@ static void merge_listener(struct listener_spec *to,
 		to->cookies = from->cookies;
 	if (from->given & GIVEN_APP_COOKIES)
 		to->app_cookies = from->app_cookies;
+	if (from->given & GIVEN_INSIDE)
+		to->inside = from->inside;
 	if (from->given & GIVEN_ENFORCE)
 		to->observe = from->observe;
 }

@@ -46,11 +46,13 @@ struct class {
  * @spec: port and options
  * @line: where it was written, or 0
  * @sockets: sockets that the kernel manages for it
+ * @inside_limit: how many connections they may have inside together now
  */
 struct listener {
 	struct listener_spec spec;
 	unsigned int line;
 	__u32 sockets;
+	__u32 inside_limit;
 };
 
 /**

@@ -54,6 +54,7 @@ enum verb {
 #define GIVEN_TO		0x1000000
 #define GIVEN_FORWARD		0x2000000
 #define GIVEN_EXIST		0x4000000
+#define GIVEN_INSIDE		0x8000000
 
 /* The key of a match or listener, as opposed to its values. */
 #define GIVEN_KEY	(GIVEN_SOURCE | GIVEN_TO | GIVEN_PORT)
@@ -114,6 +115,7 @@ struct class_spec {
  * @synack_retries: how often a SYN-ACK is retransmitted; 0: not set
  * @cookies: enum synq_cookies
  * @app_cookies: the application may choose another for its socket
+ * @inside: how many connections its server may work on, or SYNQ_INSIDE_AUTO; 0: any
  * @observe: only count what would be done ("enforce off")
  */
 struct listener_spec {
@@ -125,6 +127,7 @@ struct listener_spec {
 	__u32 synack_retries;
 	__u32 cookies;
 	bool app_cookies;
+	__u32 inside;
 	bool observe;
 };
 

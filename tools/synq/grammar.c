@@ -307,6 +307,22 @@ static int parse_synack_retries(struct edit *edit, const char *text)
 			   &edit->listener.synack_retries);
 }
 
+static int parse_inside(struct edit *edit, const char *text)
+{
+	edit->listener.inside = 0;
+	if (!strcmp(text, "off"))
+		return DONE;
+	if (!strcmp(text, "auto")) {
+		edit->listener.inside = SYNQ_INSIDE_AUTO;
+		return DONE;
+	}
+	if (text[strspn(text, "0123456789")])
+		return refuse(&edit->origin, text,
+			      "inside is auto, off or a number, 1..%u", SYNQ_INSIDE_MAX);
+	return value_range(&edit->origin, text, "inside", 1, SYNQ_INSIDE_MAX,
+			   &edit->listener.inside);
+}
+
 /* For a class, a listener or "set"; other objects do not read it. */
 static int parse_enforce(struct edit *edit, const char *text)
 {
@@ -375,6 +391,7 @@ static const struct option listener_options[] = {
 	  parse_synack_retries },
 	{ "cookies", GIVEN_COOKIES, "auto, always or never", parse_cookies },
 	{ "app-cookies", GIVEN_APP_COOKIES, "on or off", parse_app_cookies },
+	{ "inside", GIVEN_INSIDE, "auto, N or off", parse_inside },
 	{ }
 };
 
@@ -405,7 +422,7 @@ static const struct option set_options[] = {
 #define SERVICE_GIVEN	(GIVEN_TO | GIVEN_PORT | GIVEN_FORWARD)
 #define LISTENER_GIVEN	(GIVEN_PORT | GIVEN_ORDER | GIVEN_APP_ORDER |	\
 			 GIVEN_ENFORCE | GIVEN_SYNACK_RETRIES |		\
-			 GIVEN_COOKIES | GIVEN_APP_COOKIES)
+			 GIVEN_COOKIES | GIVEN_APP_COOKIES | GIVEN_INSIDE)
 
 const struct grammar grammar[OBJECTS] = {
 	[OBJECT_CLASS] = { "class", class_options, {

@@ -99,6 +99,23 @@ const char *match_line(const struct conf *conf, const struct match *match,
 }
 
 /**
+ * inside_name() - a limit of connections inside, as text
+ * @inside: SYNQ_INSIDE_AUTO, a number, or 0
+ * @text: room for INSIDE_ROOM bytes
+ *
+ * Return: "auto", the number, or "off"
+ */
+const char *inside_name(__u32 inside, char *text)
+{
+	if (!inside)
+		return "off";
+	if (inside == SYNQ_INSIDE_AUTO)
+		return "auto";
+	snprintf(text, INSIDE_ROOM, "%u", inside);
+	return text;
+}
+
+/**
  * listener_line() - the line that adds a listener
  * @spec: the listener
  * @text: room for LINE_ROOM bytes
@@ -107,6 +124,8 @@ const char *match_line(const struct conf *conf, const struct match *match,
  */
 const char *listener_line(const struct listener_spec *spec, char *text)
 {
+	char number[INSIDE_ROOM];
+
 	snprintf(text, LINE_ROOM, "listener add port %u", spec->port);
 	if (spec->last > spec->port)
 		append(text, "-%u", spec->last);
@@ -120,6 +139,8 @@ const char *listener_line(const struct listener_spec *spec, char *text)
 		append(text, " cookies %s", cookies_name(spec->cookies));
 	if (spec->app_cookies)
 		append(text, " app-cookies on");
+	if (spec->inside)
+		append(text, " inside %s", inside_name(spec->inside, number));
 	if (spec->observe)
 		append(text, " enforce off");
 	return text;

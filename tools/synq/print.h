@@ -9,11 +9,13 @@
 
 /* Room for any line of a configuration. */
 #define LINE_ROOM	320
+#define INSIDE_ROOM	11
 
 /* print.c */
 const char *class_line(const struct class_spec *spec, char *text);
 const char *match_line(const struct conf *conf, const struct match *match,
 		       char *text);
+const char *inside_name(__u32 inside, char *text);
 const char *listener_line(const struct listener_spec *spec, char *text);
 const char *service_line(const struct service *service, char *text);
 const char *mark_line(const struct conf *conf, char *text);

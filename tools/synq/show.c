@@ -296,6 +296,13 @@ static json_t *listener_json(const struct listener *listener)
 	if (spec->synack_retries)
 		json_object_set_new(json, "synack_retries",
 				    json_integer(spec->synack_retries));
+	if (spec->inside == SYNQ_INSIDE_AUTO)
+		json_object_set_new(json, "inside", json_string("auto"));
+	else if (spec->inside)
+		json_object_set_new(json, "inside", json_integer(spec->inside));
+	if (spec->inside)
+		json_object_set_new(json, "inside_limit",
+				    json_integer(listener->inside_limit));
 	return json;
 }
 
@@ -305,6 +312,7 @@ static int show_listeners(struct words *words, unsigned int flags,
 	bool all = !words_peek(words);
 	const struct listener_spec *spec;
 	struct columns *columns;
+	char number[INSIDE_ROOM];
 	unsigned int i;
 
 	conf_sort(conf);
@@ -328,6 +336,8 @@ static int show_listeners(struct words *words, unsigned int flags,
 	columns_cell(columns, "SYNACK-RETRIES");
 	columns_cell(columns, "COOKIES");
 	columns_cell(columns, "APP-COOKIES");
+	columns_cell(columns, "INSIDE");
+	columns_cell(columns, "LIMIT");
 	columns_cell(columns, "ENFORCE");
 	columns_cell(columns, "SOCKETS");
 	columns_row(columns);
@@ -344,6 +354,11 @@ static int show_listeners(struct words *words, unsigned int flags,
 			columns_cell(columns, "-");
 		columns_cell(columns, "%s", policy_name(spec));
 		columns_cell(columns, "%s", switch_name(spec->app_cookies));
+		columns_cell(columns, "%s", inside_name(spec->inside, number));
+		if (spec->inside && conf->listener[i].sockets)
+			columns_cell(columns, "%u", conf->listener[i].inside_limit);
+		else
+			columns_cell(columns, "-");
 		columns_cell(columns, "%s", enforce_name(spec->observe));
 		columns_cell(columns, "%u", conf->listener[i].sockets);
 	}

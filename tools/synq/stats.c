@@ -82,12 +82,27 @@ static const struct counter {
 	{ SYNQ_A_COUNTERS_HELD_1S, "held_1s", "HELD<=1S" },
 	{ SYNQ_A_COUNTERS_HELD_4S, "held_4s", "HELD<=4S" },
 	{ SYNQ_A_COUNTERS_HELD_LONGER, "held_longer", "HELD>4S" },
+	{ SYNQ_A_COUNTERS_ANSWERED_1MS, "answered_1ms", "ANSWERED<=1MS" },
+	{ SYNQ_A_COUNTERS_ANSWERED_4MS, "answered_4ms", "ANSWERED<=4MS" },
+	{ SYNQ_A_COUNTERS_ANSWERED_16MS, "answered_16ms", "ANSWERED<=16MS" },
+	{ SYNQ_A_COUNTERS_ANSWERED_64MS, "answered_64ms", "ANSWERED<=64MS" },
+	{ SYNQ_A_COUNTERS_ANSWERED_256MS, "answered_256ms", "ANSWERED<=256MS" },
+	{ SYNQ_A_COUNTERS_ANSWERED_1S, "answered_1s", "ANSWERED<=1S" },
+	{ SYNQ_A_COUNTERS_ANSWERED_4S, "answered_4s", "ANSWERED<=4S" },
+	{ SYNQ_A_COUNTERS_ANSWERED_LONGER, "answered_longer", "ANSWERED>4S" },
+	{ SYNQ_A_COUNTERS_UNANSWERED, "unanswered", "UNANSWERED" },
+	{ SYNQ_A_COUNTERS_STUCK, "stuck", "STUCK" },
+	{ SYNQ_A_COUNTERS_NOT_FOLLOWED, "not_followed", "NOT-FOLLOWED" },
+	{ SYNQ_A_COUNTERS_BUSY_NOW, "busy_now", "BUSY-NOW" },
+	{ SYNQ_A_COUNTERS_STUCK_NOW, "stuck_now", "STUCK-NOW" },
+	{ SYNQ_A_COUNTERS_QUIET_NOW, "quiet_now", "QUIET-NOW" },
 };
 
 #define COUNTERS	(sizeof(counters) / sizeof(*counters))
 #define SYN_COUNTERS	11	/* columns of the first table */
 #define ALWAYS		2	/* of those, shown even if zero */
 #define SEEN		0
+#define ANSWERS		(COUNTERS - 14)	/* columns of the last */
 #define FIRST_TRIES	11
 #define RETRIES		12
 
@@ -362,18 +377,25 @@ static void print_table(const struct stats *stats, unsigned int from,
 	columns_print(columns);
 }
 
-static void print_tables(struct stats *stats)
+/* With a line before it; not if there is nothing in it. */
+static void print_further(const struct stats *stats, unsigned int from, unsigned int to)
 {
-	unsigned int i = SYN_COUNTERS;
+	unsigned int i = from;
 
-	add_totals(stats);
-	print_table(stats, 0, SYN_COUNTERS);
-	while (i < COUNTERS && !any_count(stats, i))
+	while (i < to && !any_count(stats, i))
 		i++;
-	if (i == COUNTERS)
+	if (i == to)
 		return;
 	putchar('\n');
-	print_table(stats, SYN_COUNTERS, COUNTERS);
+	print_table(stats, from, to);
+}
+
+static void print_tables(struct stats *stats)
+{
+	add_totals(stats);
+	print_table(stats, 0, SYN_COUNTERS);
+	print_further(stats, SYN_COUNTERS, ANSWERS);
+	print_further(stats, ANSWERS, COUNTERS);
 }
 
 static void print_net(const struct stats *stats)

@@ -127,6 +127,8 @@ static void put_listener(struct nlmsghdr *nlh, const struct listener_spec *spec)
 	if (spec->given & GIVEN_APP_COOKIES)
 		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_APP_COOKIES,
 				spec->app_cookies);
+	if (spec->given & GIVEN_INSIDE)
+		mnl_attr_put_u32(nlh, SYNQ_A_LISTENER_INSIDE, spec->inside);
 	if (spec->given & GIVEN_ENFORCE)
 		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_ENFORCE, !spec->observe);
 }

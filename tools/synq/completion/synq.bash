@@ -22,6 +22,7 @@ _synq_option() {
 	case $object/$last in
 	class/excess) echo 'drop pass reset cookie refuse' ;;
 	class/cookies | listener/cookies) echo 'auto always never' ;;
+	listener/inside) echo 'auto off' ;;
 	class/enforce | listener/enforce | listener/app-*) echo 'on off' ;;
 	class/max-wait) echo none ;;
 	class/priority) echo {0..15} ;;
@@ -45,7 +46,7 @@ _synq_option() {
 		;;
 	listener/*) [ "$verb" = del ] && echo port ||
 		echo port order app-order synack-retries cookies app-cookies \
-			enforce ;;
+			inside enforce ;;
 	mark/add | mark/set) echo mask ;;
 	esac
 }

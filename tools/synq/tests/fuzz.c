@@ -29,6 +29,7 @@ static const char * const words[] = {
 	"2001:db8::/32", "192.0.2.0/24", "order", "strict", "none",
 	"weight", "cap", "max-wait", "min-share", "enforce", "on", "off",
 	"app-order", "synack-retries", "cookies", "app-cookies", "auto", "never",
+	"inside", "off",
 	"fifo", "weighted", "300ms", "2s", "3600s", "1000", "50%",
 	"local", "0", "15", "16", "75%", "100%", "200/second", "30/hour", "0.5/s", "0x1", "0xf0",
 	"0xffffffff", "4294967296", "::/0", "0.0.0.0/0", "::ffff:1.2.3.4",

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How many connections a server works on best.  See climb.c.
+ */
+#ifndef _SYNQ_CLIMB_H
+#define _SYNQ_CLIMB_H
+
+#include <linux/compiler.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+/**
+ * enum synq_climb_phase - what the present epoch is for
+ * @SYNQ_CLIMB_REST: the base is the limit
+ * @SYNQ_CLIMB_UP: the base has been raised: is there more?
+ * @SYNQ_CLIMB_DOWN: less than the base is the limit: is there less?
+ */
+enum synq_climb_phase {
+	SYNQ_CLIMB_REST,
+	SYNQ_CLIMB_UP,
+	SYNQ_CLIMB_DOWN,
+};
+
+/**
+ * struct synq_climb - the search for one listener
+ * @last_ns: monotonic clock: of the last tick
+ * @epoch_ns: how long the epoch has been, while somebody was held
+ * @loose_ns: and while nobody was
+ * @unsettled_ns: how long the limit has not been kept yet
+ * @silent_ns: since the last answer, while somebody was held
+ * @rate: answers/second at the base, times 2^20; 0: not known
+ * @answers: of the epoch
+ * @answered: since the last tick
+ * @skip: answers that still belong to the limit of before
+ * @limit: in force; read by anybody
+ * @base: the best limit known, in sixteenths
+ * @from: the base before it was raised
+ * @before: the base before the limit was opened; 0: it is not
+ * @target: the base that a lower limit has suggested
+ * @gap_ms: the longest time between two answers of late
+ * @phase: enum synq_climb_phase
+ * @rested: epochs of rest
+ * @surprises: of those, the last ones whose rate was another
+ * @easy: lower limits that cost nothing, one after the other
+ * @held: somebody was held at the last tick
+ * @settled: the limit is kept
+ * @searching: the base is not known
+ * @halving: the lower limit is a half
+ */
+struct synq_climb {
+	u64 last_ns;
+	u64 epoch_ns;
+	u64 loose_ns;
+	u64 unsettled_ns;
+	u64 silent_ns;
+	u64 rate;
+	u32 answers;
+	u32 answered;
+	u32 skip;
+	u32 limit;
+	u32 base;
+	u32 from;
+	u32 before;
+	u32 target;
+	u32 gap_ms;
+	u8 phase;
+	u8 rested;
+	u8 surprises;
+	u8 easy;
+	bool held;
+	bool settled;
+	bool searching;
+	bool halving;
+};
+
+void synq_climb_init(struct synq_climb *climb);
+void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy);
+
+/**
+ * synq_climb_answer() - an answer has gone out
+ * @climb: of the listener
+ *
+ * Context: any; callers exclude each other
+ */
+static inline void synq_climb_answer(struct synq_climb *climb)
+{
+	climb->answered = min(climb->answered, U32_MAX - 1) + 1;
+}
+
+/**
+ * synq_climb_limit() - how many connections may be busy
+ * @climb: of the listener
+ *
+ * Context: any
+ * Return: connections
+ */
+static inline u32 synq_climb_limit(const struct synq_climb *climb)
+{
+	return READ_ONCE(climb->limit);
+}
+
+#endif /* _SYNQ_CLIMB_H */

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a server works on: which connections of a listener have sent a request and got no
+ * answer yet.  Most servers accept at once and queue inside themselves, where nobody can
+ * put them into order; so a class is let in while few enough are busy (synq_gate()), and
+ * the others are held (hold.c).
+ *
+ * DOC: the sensor
+ *
+ * It follows connections by their packets, as LOCAL_IN and LOCAL_OUT see them (seen.c),
+ * and by nothing else: no socket but the listener is touched, no pointer of a child is
+ * kept or replaced.  (A child's address could not be kept, either: its memory may be
+ * another's, or not mapped, once a grace period is over.)
+ *
+ * fresh	it was promoted just now.  Most clients send their request at once, so it is
+ *		taken for busy until it does, the server speaks first, or 10 ms have gone by.
+ * quiet	it has sent nothing, or was answered: kept open, a websocket.
+ * busy		its client has sent something new, and nothing new has gone out since.
+ * stuck	it has been busy for longer than 8 times the mean (at least 250 ms, at most 10 s;
+ *		a second as long as the mean is not known): a long poll, half a request, an
+ *		upload, a server that has forgotten it, or what is no request: a websocket's
+ *		pong.  It does not count, nor does its next request, until one is answered
+ *		in time.
+ *
+ * An answer is whatever the server sends: a server's banner answers nobody, each
+ * flight of a TLS handshake is an answer, and so is a ticket of TLS 1.3 that leaves
+ * after the request has come; an answer over another subflow of MPTCP is not seen.
+ *
+ * Followed are connections that the gate has let through while the listener has a limit,
+ * at its own port: an answer from any other port (TPROXY) would not be found.  Up to
+ * OWN_MAX of a listener, NET_MAX of a network namespace and ALL_MAX of all; who is not
+ * followed does not count.  It ends with the server's FIN or a reset.  A connection may end
+ * without (a time-out), so whoever has been quiet for LOOK_PERIOD is looked for among the
+ * established.  Two of the same addresses and ports, in two VRFs, are taken for one.
+ *
+ * DOC: why nothing is used after it is gone
+ *
+ * 1. A connection is found under rcu_read_lock(), in a hash of all of them, by its
+ *    addresses and ports; it is freed a grace period after it has left the hash.
+ * 2. It is changed with the lock of its record, while it is not dead; it becomes dead with
+ *    the lock, and leaves the hash at that moment.
+ * 3. Before a record is removed it is closed, with the lock, and all its connections
+ *    leave the hash: who has found one before is in an RCU section that keeps the record,
+ *    which is freed a grace period after that (record.c).
+ *
+ * The lock is innermost but for the counters of the drain rate: nothing is called with it.
+ *
+ * Softirq, or process context with BH off, under rcu_read_lock().
+ */
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+#include <net/inet_connection_sock.h>
+#include <net/tcp.h>
+#include "compat.h"
+#include "follow.h"
+#include "followed.h"
+#include "inside.h"
+#include "record.h"
+#include "tcpopt.h"
+
+#define OWN_MAX		65536
+#define NET_MAX		262144
+#define LOOK_PERIOD	(10 * HZ)
+#define LOOK_AT_ONCE	64
+#define LOOKS		64
+#define AT_ONCE		256
+#define ALL_MAX		1048576
+#define STUCK_UNKNOWN_NS	((u64)NSEC_PER_SEC)
+#define STUCK_LEAST_NS	(250ULL * NSEC_PER_MSEC)
+#define STUCK_MOST_NS	(10ULL * NSEC_PER_SEC)
+#define STUCK_MEANS	8
+#define FRESH_NS	(10ULL * NSEC_PER_MSEC)
+
+static struct rhashtable table;
+static atomic_t all;
+
+static const struct rhashtable_params params = {
+	.key_len = sizeof(struct synq_endpoints),
+	.key_offset = offsetof(struct synq_followed, key),
+	.head_offset = offsetof(struct synq_followed, node),
+	.automatic_shrinking = true,
+};
+
+/**
+ * synq_follow_module_init() - the module is loaded
+ *
+ * Return: 0 or -ENOMEM
+ */
+int synq_follow_module_init(void)
+{
+	return rhashtable_init(&table, &params);
+}
+
+/**
+ * synq_follow_module_exit() - the module goes; every record has been freed
+ */
+void synq_follow_module_exit(void)
+{
+	rhashtable_destroy(&table);
+}
+
+/* --- one connection, with the lock --- */
+
+static void count(const struct synq_followed *conn, enum synq_counter counter)
+{
+	struct synq_port *port = conn->record->counters;
+
+	/* Not for another class that has the slot now.  Pairs with synq_port_give(). */
+	if (READ_ONCE(port->since[conn->slot]) == conn->since)
+		synq_count(port, conn->slot, counter);
+}
+
+static void count_in(struct synq_followed *conn, int n)
+{
+	struct synq_inside *inside = &conn->record->inside;
+	u32 *in = &inside->in[conn->state][conn->slot];
+
+	lockdep_assert_held(&inside->lock);
+	WRITE_ONCE(*in, *in + n);
+}
+
+static struct list_head *list_of(struct synq_inside *inside,
+				 enum synq_inside_state state)
+{
+	switch (state) {
+	case SYNQ_INSIDE_FRESH:
+		return &inside->fresh;
+	case SYNQ_INSIDE_BUSY:
+		return &inside->busy;
+	default:
+		return &inside->quiet;
+	}
+}
+
+static void set_state(struct synq_followed *conn, enum synq_inside_state state)
+{
+	struct synq_inside *inside = &conn->record->inside;
+
+	count_in(conn, -1);
+	WRITE_ONCE(conn->state, state);
+	count_in(conn, 1);
+	conn->looked = jiffies;
+	list_move_tail(&conn->list, list_of(inside, state));
+}
+
+void synq_followed_end(struct synq_followed *conn)
+{
+	struct synq_inside *inside = &conn->record->inside;
+
+	if (synq_followed_is_waiting(conn->state))
+		count(conn, SYNQ_COUNT_UNANSWERED);
+	count_in(conn, -1);
+	list_del(&conn->list);
+	conn->dead = true;
+	inside->n--;
+	atomic_dec(&conn->record->sn->followed);
+	atomic_dec(&all);
+	rhashtable_remove_fast(&table, &conn->node, params);
+	kfree_rcu(conn, rcu);
+}
+
+void synq_followed_begin(struct synq_followed *conn, u64 now_ns)
+{
+	if (synq_followed_is_waiting(conn->state))
+		return;
+	conn->since_ns = now_ns;
+	set_state(conn, conn->was_stuck ? SYNQ_INSIDE_STUCK : SYNQ_INSIDE_BUSY);
+}
+
+/* How long it took: up to 1 ms, 4 ms, 16 ms ... */
+static void count_time(const struct synq_followed *conn, u64 ns)
+{
+	unsigned int counter = SYNQ_COUNT_ANSWERED;
+	u64 limit = NSEC_PER_MSEC;
+
+	for (; ns > limit && counter < SYNQ_COUNT_ANSWERED_LONGER; counter++)
+		limit *= 4;
+	count(conn, counter);
+}
+
+/* What is said after that is no answer of a server that works on something. */
+static u64 longest_ns(const struct synq_inside *inside)
+{
+	return inside->mean_ns ? clamp(STUCK_MEANS * inside->mean_ns, STUCK_LEAST_NS,
+				       STUCK_MOST_NS) : STUCK_UNKNOWN_NS;
+}
+
+void synq_followed_answer(struct synq_followed *conn, u64 now_ns)
+{
+	struct synq_inside *inside = &conn->record->inside;
+	u64 ns = now_ns - min(conn->since_ns, now_ns);
+
+	if (synq_followed_is_waiting(conn->state)) {
+		count_time(conn, ns);
+		conn->was_stuck = ns > longest_ns(inside);
+		synq_inside_answered(inside, ns, conn->state == SYNQ_INSIDE_BUSY, now_ns);
+	}
+	set_state(conn, SYNQ_INSIDE_QUIET);
+}
+
+/* Rule 1. */
+struct synq_followed *synq_followed_find(const struct synq_endpoints *key)
+{
+	return rhashtable_lookup(&table, key, params);
+}
+
+/* One whose end was not seen has the same addresses and ports. */
+static void replace(const struct synq_endpoints *key)
+{
+	struct synq_followed *old = synq_followed_find(key);
+
+	if (!old)
+		return;
+	spin_lock(&old->record->inside.lock);
+	if (!old->dead)
+		synq_followed_end(old);
+	spin_unlock(&old->record->inside.lock);
+}
+
+/**
+ * synq_follow_enter() - a connection was promoted: follow it
+ * @record: of its listener, which has a limit
+ * @class: of the connection
+ * @child: its socket
+ * @req: its request
+ * @skb: the segment that it was promoted by, as TCP has it
+ *
+ * Context: BH off, rcu_read_lock()
+ */
+void synq_follow_enter(struct synq_record *record, const struct synq_class *class,
+		       const struct sock *child, const struct request_sock *req,
+		       const struct sk_buff *skb)
+{
+	struct synq_inside *inside = &record->inside;
+	const struct tcphdr *th = tcp_hdr(skb);
+	u32 len = skb->len - 4 * th->doff;
+	struct synq_followed *conn = NULL;
+	struct synq_endpoints key;
+	int err = -ENOSPC;
+
+	/* Its connection is there already. */
+	if (synq_tcpopt_is_mp_join((const u8 *)(th + 1), (const u8 *)th + 4 * th->doff))
+		return;
+	synq_followed_set_endpoints(&key, sock_net(child), skb, th,
+				    skb->protocol == htons(ETH_P_IPV6), false);
+	replace(&key);
+	if (inet_sk(child)->inet_num != record->counters->port ||
+	    READ_ONCE(inside->n) >= OWN_MAX ||
+	    atomic_read(&record->sn->followed) >= NET_MAX || atomic_read(&all) >= ALL_MAX)
+		goto out;
+	conn = kzalloc(sizeof(*conn), GFP_ATOMIC | __GFP_NOWARN);
+	if (!conn)
+		goto out;
+	conn->key = key;
+	conn->record = record;
+	conn->came = tcp_rsk(req)->rcv_isn + 1;
+	conn->sent = tcp_rsk(req)->snt_isn + 1;
+	conn->slot = class->slot;
+	conn->since = class->since;
+	conn->bound = READ_ONCE(child->sk_bound_dev_if);
+	conn->state = SYNQ_INSIDE_FRESH;
+	conn->since_ns = ktime_get_ns();
+	spin_lock(&inside->lock);
+	err = inside->closed ? -ENOENT :
+	      rhashtable_lookup_insert_fast(&table, &conn->node, params);
+	if (!err) {
+		inside->n++;
+		atomic_inc(&record->sn->followed);
+		atomic_inc(&all);
+		list_add_tail(&conn->list, &inside->fresh);
+		count_in(conn, 1);
+		if (synq_followed_is_new(&conn->came, ntohl(th->seq) + th->syn, len))
+			synq_followed_begin(conn, conn->since_ns);
+	}
+	spin_unlock(&inside->lock);
+out:
+	if (!err)
+		return;
+	kfree(conn);
+	synq_count(record->counters, class->slot, SYNQ_COUNT_NOT_FOLLOWED);
+}
+
+/* --- time --- */
+
+static void find_silent(struct synq_inside *inside, u64 now_ns)
+{
+	unsigned int budget = AT_ONCE;
+	struct synq_followed *conn;
+
+	lockdep_assert_held(&inside->lock);
+	while (budget-- &&
+	       (conn = list_first_entry_or_null(&inside->fresh, struct synq_followed, list)) &&
+	       conn->since_ns + FRESH_NS < now_ns)
+		set_state(conn, SYNQ_INSIDE_QUIET);
+}
+
+static void find_stuck(struct synq_inside *inside, u64 now_ns)
+{
+	u64 most_ns = longest_ns(inside);
+	unsigned int budget = AT_ONCE;
+	struct synq_followed *conn;
+
+	lockdep_assert_held(&inside->lock);
+	while (budget-- &&
+	       (conn = list_first_entry_or_null(&inside->busy, struct synq_followed, list)) &&
+	       conn->since_ns + most_ns < now_ns) {
+		count(conn, SYNQ_COUNT_STUCK);
+		conn->was_stuck = true;
+		set_state(conn, SYNQ_INSIDE_STUCK);
+	}
+}
+
+/**
+ * synq_follow_age() - time has gone by
+ * @inside: of a listener
+ * @now_ns: monotonic clock
+ *
+ * Context: BH off, with the lock
+ */
+void synq_follow_age(struct synq_inside *inside, u64 now_ns)
+{
+	find_silent(inside, now_ns);
+	find_stuck(inside, now_ns);
+}
+
+/* --- ends that nobody has seen --- */
+
+static bool exists(const struct synq_followed *conn)
+{
+	struct net *net = (struct net *)conn->key.net;
+	const struct synq_endpoints *key = &conn->key;
+	struct sock *sk;
+	bool is;
+
+#if IS_ENABLED(CONFIG_IPV6)
+	if (!ipv6_addr_v4mapped(&key->peer))
+		sk = synq_lookup_established6(net, &key->peer, key->peer_port, &key->own,
+					      ntohs(key->own_port), conn->bound, 0);
+	else
+#endif
+		sk = synq_lookup_established4(net, key->peer.s6_addr32[3], key->peer_port,
+					      key->own.s6_addr32[3], ntohs(key->own_port),
+					      conn->bound, 0);
+	if (!sk)
+		return false;
+	is = sk_fullsock(sk);
+	sock_gen_put(sk);
+	return is;
+}
+
+/* Returns how many were looked for. */
+static unsigned int look_for_some(struct synq_inside *inside)
+{
+	struct synq_followed *conn[LOOK_AT_ONCE], *next;
+	u64 now_ns = ktime_get_ns();
+	unsigned int n = 0, i;
+	bool is;
+
+	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "rule 1");
+	spin_lock_bh(&inside->lock);
+	synq_follow_age(inside, now_ns);
+	list_for_each_entry(next, &inside->quiet, list) {
+		if (n == LOOK_AT_ONCE || time_before(jiffies, next->looked + LOOK_PERIOD))
+			break;
+		conn[n++] = next;
+	}
+	spin_unlock_bh(&inside->lock);
+	for (i = 0; i < n; i++) {
+		/* Putting the last reference of a socket may send something. */
+		is = exists(conn[i]);
+		spin_lock_bh(&inside->lock);
+		if (!conn[i]->dead && !is)
+			synq_followed_end(conn[i]);
+		else if (!conn[i]->dead && conn[i]->state != SYNQ_INSIDE_BUSY)
+			set_state(conn[i], conn[i]->state);
+		spin_unlock_bh(&inside->lock);
+	}
+	return n;
+}
+
+/**
+ * synq_follow_tend() - forget who has ended unseen
+ * @record: of the listener
+ *
+ * Context: process, &synq_net.records_lock held, so that the record stays
+ */
+void synq_follow_tend(struct synq_record *record)
+{
+	unsigned int looks = LOOKS, n;
+
+	do {
+		rcu_read_lock();
+		n = look_for_some(&record->inside);
+		rcu_read_unlock();
+		cond_resched();
+	} while (n == LOOK_AT_ONCE && --looks);
+}
+
+/* --- the configuration changes --- */
+
+static unsigned int leave_some(struct synq_inside *inside, struct list_head *list,
+			       unsigned int n)
+{
+	struct synq_followed *conn;
+
+	while (n && (conn = list_first_entry_or_null(list, struct synq_followed, list))) {
+		synq_followed_end(conn);
+		n--;
+	}
+	return n;
+}
+
+/**
+ * synq_follow_leave() - follow nobody any more
+ * @record: of the listener
+ * @close: nor who comes from now on
+ *
+ * Context: process
+ */
+void synq_follow_leave(struct synq_record *record, bool close)
+{
+	struct synq_inside *inside = &record->inside;
+	unsigned int left;
+
+	do {
+		spin_lock_bh(&inside->lock);
+		if (close)
+			inside->closed = true;
+		left = leave_some(inside, &inside->fresh, AT_ONCE);
+		left = leave_some(inside, &inside->busy, left);
+		left = leave_some(inside, &inside->quiet, left);
+		spin_unlock_bh(&inside->lock);
+		cond_resched();
+	} while (!left);
+}
+
+static bool has_limit(const struct synq_record *record)
+{
+	struct synq_listener listener;
+	bool has;
+
+	rcu_read_lock();
+	has = synq_record_conf(record, &listener) && listener.inside;
+	rcu_read_unlock();
+	return has;
+}
+
+/* Of one list; returns false if there may be more. */
+static bool forget(struct list_head *list, u32 slots)
+{
+	unsigned int budget = AT_ONCE;
+	struct synq_followed *conn, *next;
+
+	list_for_each_entry_safe(conn, next, list, list) {
+		if (!(slots & BIT(conn->slot)))
+			continue;
+		synq_followed_end(conn);
+		if (!--budget)
+			return false;
+	}
+	return true;
+}
+
+/**
+ * synq_follow_renew() - a new snapshot is in force
+ * @record: of the listener
+ * @slots: that belong to other classes now, as bits
+ *
+ * Context: process
+ */
+void synq_follow_renew(struct synq_record *record, u32 slots)
+{
+	struct synq_inside *inside = &record->inside;
+	bool all_gone;
+
+	if (!READ_ONCE(inside->n))
+		return;
+	if (!has_limit(record)) {
+		synq_follow_leave(record, false);
+		return;
+	}
+	if (!slots)
+		return;
+	do {
+		spin_lock_bh(&inside->lock);
+		all_gone = forget(&inside->fresh, slots) && forget(&inside->busy, slots) &&
+			   forget(&inside->quiet, slots);
+		spin_unlock_bh(&inside->lock);
+		cond_resched();
+	} while (!all_gone);
+}

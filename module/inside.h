@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How many connections a server works on, and how many it may.  See inside.c.
+ */
+#ifndef _SYNQ_INSIDE_H
+#define _SYNQ_INSIDE_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include "climb.h"
+#include "conf.h"
+
+struct synq_record;
+
+/**
+ * enum synq_inside_state - of a connection that is followed
+ * @SYNQ_INSIDE_QUIET: it has sent nothing, or was answered
+ * @SYNQ_INSIDE_FRESH: it was promoted just now, and will send something
+ * @SYNQ_INSIDE_BUSY: it has sent something, and waits for an answer
+ * @SYNQ_INSIDE_STUCK: it has waited for so long that it does not count
+ */
+enum synq_inside_state {
+	SYNQ_INSIDE_QUIET,
+	SYNQ_INSIDE_FRESH,
+	SYNQ_INSIDE_BUSY,
+	SYNQ_INSIDE_STUCK,
+	SYNQ_INSIDE_STATES
+};
+
+/**
+ * struct synq_inside - what one listener's server works on
+ * @lock: protects the rest
+ * @closed: nobody is followed any more
+ * @opened: a limit that is given is doubled so often, since nothing is answered
+ * @n: connections that are followed
+ * @in: by state and slot of their class; may be read without the lock
+ * @fresh: those that are, the longest first
+ * @busy: likewise
+ * @quiet: all others
+ * @mean_ns: of the time to the first byte of an answer
+ * @answered_ns: monotonic clock: when the last one went out, or the limit was doubled
+ * @ticked_ns: when synq_inside_tick() was called last
+ * @climb: finds the limit, if it is not given
+ */
+struct synq_inside {
+	spinlock_t lock;	/* protects the rest */
+	bool closed;
+	u8 opened;
+	u32 n;
+	u32 in[SYNQ_INSIDE_STATES][SYNQ_SLOTS];
+	struct list_head fresh;
+	struct list_head busy;
+	struct list_head quiet;
+	u64 mean_ns;
+	u64 answered_ns;
+	u64 ticked_ns;
+	struct synq_climb climb;
+};
+
+void synq_inside_init(struct synq_inside *inside);
+u32 synq_inside_limit(const struct synq_inside *inside,
+		      const struct synq_listener *listener);
+
+bool synq_inside_has_room(const struct synq_record *record,
+			  const struct synq_conf *conf,
+			  const struct synq_listener *listener,
+			  const struct synq_class *class, bool is_cookie);
+void synq_inside_answered(struct synq_inside *inside, u64 took_ns, bool counted,
+			  u64 now_ns);
+void synq_inside_tick(struct synq_record *record, u32 held);
+
+/**
+ * synq_inside_own() - how many of a class are busy, or will be at once
+ * @inside: of the listener
+ * @class: of a snapshot
+ *
+ * Context: any
+ * Return: connections
+ */
+static inline u32 synq_inside_own(const struct synq_inside *inside,
+				  const struct synq_class *class)
+{
+	return READ_ONCE(inside->in[SYNQ_INSIDE_BUSY][class->slot]) +
+	       READ_ONCE(inside->in[SYNQ_INSIDE_FRESH][class->slot]);
+}
+
+#endif /* _SYNQ_INSIDE_H */

@@ -1,0 +1,144 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A server that accepts at once and queues inside itself, with two workers: with a limit
+# inside, connections of later classes are held while it has enough to do, and clients of
+# the first class are served before them.  Without a limit nothing of that happens.
+# What is counted inside agrees with what the server says.
+#
+# Must fail if: connections came in that the limit forbids, or were held that it
+# allows; if an answer, or a connection's end, were not seen.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+plan 22
+
+conf() {
+	apply <<-EOT
+		class add gold priority 0
+		class add bulk priority 6 default max-wait none
+		match add source 10.1.0.0/16 class gold
+		listener add port $PORT $1
+	EOT
+}
+
+eager() {
+	background "$TMP/server" "$PEER" eager -N "$SRV" "$@" $PORT
+	serving=$LAST
+	wait_for 10 is_up "$TMP/server" || die "no server: $(cat "$TMP/server")"
+}
+
+# answers CLASS: all that were counted
+answers() {
+	local sum=0 bucket
+	for bucket in 1ms 4ms 16ms 64ms 256ms 1s 4s longer; do
+		sum=$((sum + $(counter "$1" answered_$bucket)))
+	done
+	echo $sum
+}
+
+settled() {
+	[ "$(counter bulk busy_now) $(counter bulk stuck_now) $(counter bulk quiet_now)" = "0 0 0" ]
+}
+
+# crowd COMMAND...: 40 of bulk; when the command succeeds, 4 of gold, who are all answered; sets place: of the last of gold
+# among the requests that the server began
+crowd() {
+	client "$TMP/bulk" -n 40 -c 40 -s 10.3.0.1 -S 40 -w 20000 $V4 $PORT
+	must_come 10 "$@"
+	client "$TMP/gold" -n 4 -c 4 -s 10.1.0.1 -w 20000 $V4 $PORT
+	must_come 20 has "$TMP/gold" ^done
+	place=$(grep -n '^request 10\.1\.' "$TMP/server" | tail -n 1)
+	place=$((${place%%:*} - 1))
+	must_come 20 has "$TMP/bulk" ^done
+	served="$(field "$TMP/bulk" answered) $(field "$TMP/gold" answered)"
+}
+
+load_synq
+
+# --- no limit ---
+conf ""
+eager -j 2 -t 50
+manage
+crowd has "$TMP/bulk" "^all acked"
+is "no limit: all are served" "$served" "40 4"
+is "no limit: first come first served" "$place" 44
+is "no limit: nobody is followed" "$(answers bulk) $(answers gold)" "0 0"
+is "no limit: nobody is held" "$(counter bulk held)" 0
+stop "$serving"
+
+# --- a limit ---
+sq flush
+conf "inside 4"
+eager -j 2 -t 50
+manage
+before=$(answers bulk)
+crowd counter_from bulk held 30
+is "a limit: all are served" "$served" "40 4"
+within "a limit: the first class is before the others" $place 5 20
+within "a limit: all but a few of bulk were held" "$(counter bulk held)" 30 36
+is "a limit: none of gold" "$(counter gold held)" 0
+is "a limit: all that were held came in" "$(counter bulk released)" "$(counter bulk held)"
+is "a limit: each answer was seen" "$(($(answers bulk) - before)) $(answers gold)" "40 4"
+check "a limit: and each end" wait_for 5 settled
+is "a limit: nobody was stuck or reset" \
+	"$(counter bulk stuck) $(counter bulk unanswered) $(field "$TMP/bulk" reset)" "0 0 0"
+note "answered within: $(for b in 1ms 4ms 16ms 64ms 256ms 1s 4s longer; do counter bulk answered_$b; done | tr '\n' ' ')"
+stop "$serving"
+
+# --- a server that says nothing for a while: the limit opens, and nobody is lost ---
+sq flush
+conf "inside 2"
+touch "$TMP/stop"
+eager -j 2 -t 1 -S "$TMP/stop"
+manage
+client "$TMP/bulk" -n 40 -c 40 -s 10.3.0.1 -S 40 -w 30000 $V4 $PORT
+check "a server stands still: its clients come in" \
+	wait_for 15 counter_is bulk held_now 0
+rm "$TMP/stop"
+must_come 20 has "$TMP/bulk" ^done
+is "a server stands still: they are served later" "$(field "$TMP/bulk" answered)" 40
+check "a server stands still: each end was seen" wait_for 5 settled
+stop "$serving"
+
+# --- a banner is no answer ---
+sq flush
+conf "inside 2"
+eager -j 1 -t 20 -B "welcome"
+manage
+before=$(answers bulk)
+client "$TMP/bulk" -n 20 -c 20 -s 10.3.0.1 -S 40 -w 20000 $V4 $PORT
+must_come 20 has "$TMP/bulk" ^done
+check "a banner: each request is answered once" wait_for 5 settled
+within "a banner: no more answers than requests" "$(($(answers bulk) - before))" 1 \
+	"$(grep -c ^request "$TMP/server")"
+stop "$serving"
+
+# --- kept connections ---
+sq flush
+conf "inside 2"
+eager -j 1 -t 20 -k
+manage
+before=$(answers bulk)
+client "$TMP/bulk" -n 10 -c 10 -s 10.3.0.1 -S 40 -w 30000 -g "$TMP/stage" -G 2 -K "$TMP/leave" \
+	$V4 $PORT
+must_come 20 has "$TMP/bulk" "^all acked"
+touch "$TMP/stage.1"
+must_come 20 has "$TMP/bulk" "^stage 1"
+is "kept: all are quiet" "$(counter bulk quiet_now)" 10
+touch "$TMP/stage.2"
+must_come 20 has "$TMP/bulk" "^stage 2"
+is "kept: each request was answered" "$(($(answers bulk) - before))" 30
+touch "$TMP/leave"
+must_come 20 has "$TMP/bulk" ^done
+check "kept: each end was seen" wait_for 5 settled
+stop "$serving"
+
+# --- the limit is taken away ---
+client "$TMP/none" -n 1 -s 10.3.0.1 -w 100 $V4 $PORT
+eager -j 1 -t 5000
+manage
+client "$TMP/bulk" -n 10 -c 10 -s 10.3.0.1 -S 40 -w 60000 $V4 $PORT
+must_come 20 counter_from bulk held_now 5
+sq listener set port $PORT inside off
+check "the limit is taken away: all come in" wait_for 2 counter_is bulk held_now 0
+is "and nobody is followed any more" "$(counter bulk busy_now)" 0

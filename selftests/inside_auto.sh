@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A server that accepts at once has four workers, and three times as many ordinary clients
+# come as it can serve, who leave after 3 s.  The stock kernel lets all in, and the preferred
+# wait behind all of them.  "inside auto" finds a limit: the preferred are served at once, and the
+# server loses nothing.  When the load is over nobody is held.  Two sockets of one port
+# have a limit each.
+#
+# Must fail if: the limit stayed where it began while more brought nothing, the preferred
+# waited for others, or the server were left idle.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+plan 12
+
+WORKERS=4 SERVICE=40	# ms: 100 a second
+RATE=300 SECONDS_OF_LOAD=20
+
+eager() {
+	background "$TMP/server" "$PEER" eager -N "$SRV" -j $WORKERS -t $SERVICE "$@" $PORT
+	serving=$LAST
+	wait_for 10 is_up "$TMP/server" || die "no server: $(cat "$TMP/server")"
+}
+
+# load: ordinary clients for as long as it takes; then, in the second half, 40 preferred ones
+load() {
+	client "$TMP/bulk" -n $((RATE * SECONDS_OF_LOAD)) -r $RATE -s 10.3.0.1 -S 250 -w 3000 \
+		$V4 $PORT
+	bulk=$LAST
+	pause_ms $((SECONDS_OF_LOAD * 500))
+	requests=$(lines "$TMP/server" ^request) since=$(ms)
+	client "$TMP/gold" -n 40 -r 8 -s 10.1.0.1 -S 40 -w 3000 $V4 $PORT
+	must_come 30 has "$TMP/gold" ^done
+	since=$(($(ms) - since))
+	requests=$((($(lines "$TMP/server" ^request) - requests) * 1000 / since))
+	gold=$(field "$TMP/gold" answered)
+	median=$(awk '$1 == "answered" { print $3 }' "$TMP/gold" | sort -n | awk '{ n[NR] = $1 }
+		END { print NR ? n[int((NR + 1) / 2)] : 9999 }')
+}
+
+limit() {
+	sq listener show -j $PORT | tr ',{}' '\n' | sed -n 's/.*"inside_limit": *//p'
+}
+
+# --- the stock kernel ---
+eager
+load
+note "stock: $gold of 40 preferred, median $median ms, $requests requests a second"
+within "stock: the preferred wait, or leave" "$median" 1000 9999
+stop "$serving" "$bulk"
+
+# --- synq ---
+load_synq
+apply <<-EOT
+	class add gold priority 0
+	class add bulk priority 6 default
+	match add source 10.1.0.0/16 class gold
+	listener add port $PORT inside auto
+EOT
+eager
+manage
+is "the limit begins at 16" "$(limit)" 16
+load
+note "synq: $gold of 40 preferred, median $median ms, $requests requests a second," \
+	"a limit of $(limit)"
+is "the preferred are served" "$gold" 40
+within "at once" "$median" $SERVICE $((20 * SERVICE))
+within "and the server is not idle" "$requests" 60 101
+within "it has found a limit" "$(limit)" 2 15
+check "the others were held, or refused for their wait" \
+	test "$(($(counter bulk held) + $(counter bulk wait_refused)))" -ge 500
+is "none of the preferred was refused" \
+	"$(counter gold wait_refused) $(counter gold queue_refused) $(counter gold hold_full)" "0 0 0"
+must_come 30 has "$TMP/bulk" ^done
+check "afterwards nobody is held" wait_for 5 counter_is bulk held_now 0
+check "nor busy" wait_for 10 counter_is bulk busy_now 0
+adds_up "after it"
+stop "$serving"
+is "a socket that is gone has no limit" \
+	"$(wait_for 5 sockets_are 0; limit)" 0
