@@ -83,10 +83,10 @@ class Cell:
     step_s: float = 6.0         # each for so long
     late_ms: float = 10.0       # the generator's p99 beyond which all is void
 
-    def service(self, second=False):
+    def service(self, second=False, limited=False):
         """What the server is asked for."""
         return Service(self.workers, self.service_ms, self.backlog,
-                       self.requests, self.banner, second, self.costly,
+                       self.requests, self.banner, second, limited, self.costly,
                        self.options)
 
     def in_repeat(self, repeat):

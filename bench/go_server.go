@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// A web server that limits its connections as Go programs do: LimitListener does
-// not accept while that many are open, so the rest waits in the accept queue.
+// A web server as Go programs are.  -limit: LimitListener does not accept while that
+// many connections are open, so the rest waits in the accept queue; 0: whatever comes is
+// accepted.  -workers: so many requests are worked on at the same time, the others wait
+// inside; 0: all.
 package main
 
 import (
@@ -18,12 +20,18 @@ import (
 
 func main() {
 	port := flag.Int("port", 80, "to listen on")
-	limit := flag.Int("limit", 4, "connections at the same time")
+	limit := flag.Int("limit", 0, "connections at the same time")
+	workers := flag.Int("workers", 0, "requests at the same time")
 	service := flag.Duration("time", 10*time.Millisecond, "service time")
 	flag.Parse()
 
 	body := []byte(strings.Repeat("x", 1024))
+	slots := make(chan struct{}, *workers)
 	http.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		if *workers > 0 {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+		}
 		time.Sleep(*service)
 		w.Write(body)
 	})
@@ -31,5 +39,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(http.Serve(netutil.LimitListener(listener, *limit), nil))
+	if *limit > 0 {
+		listener = netutil.LimitListener(listener, *limit)
+	}
+	log.Fatal(http.Serve(listener, nil))
 }

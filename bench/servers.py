@@ -30,6 +30,7 @@ class Service:
     requests: int = 1       # on one connection
     banner: bool = False    # the server talks first
     second: bool = False    # a second listener, polled first
+    limited: bool = False   # the server takes no more than a few at a time
     costly: float = 0.0     # a request says what it costs: so many service times
     log: bool = False       # write down what was agreed on with each client
 

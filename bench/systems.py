@@ -17,6 +17,7 @@ class Stock:
 
     name = "stock"
     second_listener = False     # what it wants of the server
+    limited_server = False
     flooded = True              # whether a flood, if the cell has one, comes
 
     def __init__(self, capacity, argument=None, cell=None):
@@ -153,6 +154,13 @@ class SecondListener(NftRules):
         return {**super().words(), "SECOND": SECOND_PORT}
 
 
+class ServerLimit(Stock):
+    """The server limits itself, to twice as many as its workers: what its manual offers."""
+
+    name = "server-limit"
+    limited_server = True
+
+
 class Synq(Stock):
     """The module with classes; argument, if any: tcp_syncookies."""
 
@@ -202,7 +210,7 @@ class SynqBurst(SynqRate):
 
 
 SYSTEMS = {c.name: c for c in (Stock, Idle, IngressDrop, NftLimit, NftHash,
-                               NftMeter, Hashlimit, NftSynproxy, SecondListener,
+                               NftMeter, Hashlimit, NftSynproxy, SecondListener, ServerLimit,
                                Synq, SynqRate, SynqBurst)}
 
 

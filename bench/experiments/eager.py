@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Servers that accept everything, and queue inside themselves first come, first served.
+#
+# Set-up.  As in the overload experiment: a server of capacity C, measured first, with 4
+# workers of 20 ms behind it; ordinary clients offer 4 C, preferred ones 0.25 C; each
+# leaves after 5 s.  synq loads the same file of two classes for every server, with
+# "inside auto" and no number.
+#
+# Source.  What most people run; the rival is the limit that each server has of its own
+# (limit_conn, MaxRequestWorkers, maxconn, maxConnections, LimitListener,
+# --limit-concurrency), set by hand to twice the number of workers, which somebody has to
+# know.
+#
+# Expected result.  Stock serves the preferred no better than others, and works for those
+# who have left.  Its own limit saves the server's goodput, where what exceeds it waits in
+# the accept queue, or is answered by an error; but it prefers nobody.  With synq the
+# preferred are served, at full goodput.
+"""The experiment with servers that accept everything."""
+
+from dataclasses import replace
+
+from experiment import Cell, at_least, at_most
+
+TITLE = "Servers that accept everything: which clients are served, and how much gets done"
+
+BASE = Cell("base", server="node", workers=4, service_ms=20.0, preferred=.25,
+            config="inside.synq", systems=("stock", "server-limit", "synq"), rtt_ms=20.0,
+            late_ms=20.0)
+
+
+def vary(name, fast=False, **factors):
+    """The base cell with something else."""
+    return replace(BASE, **{"name": name, "fast": fast, **factors})
+
+
+CELLS = [
+    vary("node", fast=True),
+    vary("nginx-fpm", server="nginx-fpm", fast=True),
+    vary("nginx-fpm-multi", server="nginx-fpm-multi"),
+    vary("nginx-fpm-reuseport", server="nginx-fpm-reuseport"),
+    vary("apache-event-fpm", server="apache-event-fpm", fast=True),
+    vary("go", server="go", fast=True),
+    vary("haproxy", server="haproxy", fast=True),
+    vary("uvicorn", server="uvicorn", fast=True),
+    vary("ordinary-0.5", ordinary=.5, fast=True, systems=("stock", "synq")),
+    vary("ordinary-1.5", ordinary=1.5),
+    vary("preferred-5", preferred=.05),
+    vary("rtt-200", rtt_ms=200.0, fast=True),
+    vary("keep-alive", requests=5, fast=True),
+]
+
+
+def claims(view):
+    """What is claimed in a cell; view shows it one repeat at a time."""
+    cell, stock, synq = view.cell, view["stock"], view["synq"]
+    yield at_least("preferred served", synq.served("preferred"), .999, "%")
+    limit = view.get("server-limit")
+    if limit:
+        yield at_least("useful goodput, of that of the server's own limit",
+                       synq.goodput() / limit.goodput(), .95, "%")
+    if cell.ordinary + cell.preferred < 1:
+        yield at_least("goodput, of stock's", synq.goodput() / stock.goodput(), .98, "%")
+
+
+FIGURES = [
+    ("served_fraction", "preferred", "preferred served"),
+    ("request_p99_ms", "preferred", "preferred p99"),
+    ("goodput_of_capacity", "all", "whole goodput, of C"),
+]
