@@ -55,9 +55,10 @@ took=$(($(ms) - began))
 over=$(($(mib TcpExt.ListenOverflows) - before))
 check "the first class is refused at the SYN" \
 	[ "$(counter gold queue_refused)" -gt $((refused + 60)) ]
-within "hardly an ACK finds the queue full" "$over" 0 10
+# A slow machine stands still now and then, while SYN-ACKs are on their way.
+within "hardly an ACK finds the queue full" "$over" 0 50
 within "the server is not idle: ms for 120" "$took" 2000 9000
-within "and those that do are held" "$(counter gold held)" 0 10
+within "and those that do are held" "$(counter gold held)" 0 30
 stop "$held" "$LAST"
 adds_up "the first class" gold
 # By a cookie, where a stall fills the SYN queue.

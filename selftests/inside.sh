@@ -10,7 +10,7 @@
 # allows; if an answer, or a connection's end, were not seen.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 22
+plan 26
 
 conf() {
 	apply <<-EOT
@@ -74,7 +74,7 @@ manage
 before=$(answers bulk)
 crowd counter_from bulk held 30
 is "a limit: all are served" "$served" "40 4"
-within "a limit: the first class is before the others" $place 5 20
+within "a limit: the first class is before the others" $place 4 30
 within "a limit: all but a few of bulk were held" "$(counter bulk held)" 30 36
 is "a limit: none of gold" "$(counter gold held)" 0
 is "a limit: all that were held came in" "$(counter bulk released)" "$(counter bulk held)"
@@ -88,6 +88,7 @@ stop "$serving"
 # --- a server that says nothing for a while: the limit opens, and nobody is lost ---
 sq flush
 conf "inside 2"
+flushed=$(counter bulk hold_flushed)
 touch "$TMP/stop"
 eager -j 2 -t 1 -S "$TMP/stop"
 manage
@@ -96,6 +97,8 @@ check "a server stands still: its clients come in" \
 	wait_for 15 counter_is bulk held_now 0
 rm "$TMP/stop"
 must_come 20 has "$TMP/bulk" ^done
+is "a server stands still: before their time is up" \
+	"$(($(counter bulk hold_flushed) - flushed))" 0
 is "a server stands still: they are served later" "$(field "$TMP/bulk" answered)" 40
 check "a server stands still: each end was seen" wait_for 5 settled
 stop "$serving"
@@ -132,6 +135,24 @@ touch "$TMP/leave"
 must_come 20 has "$TMP/bulk" ^done
 check "kept: each end was seen" wait_for 5 settled
 stop "$serving"
+
+# --- what is no request: it is not answered, and counts once ---
+sq flush
+conf "inside 4"
+eager -j 2 -t 10 -k -Q pong
+manage
+client "$TMP/pong" -n 12 -c 12 -s 10.3.0.1 -S 40 -w 60000 -A -i pong -g "$TMP/ping" -G 2 \
+	-K "$TMP/leave2" $V4 $PORT
+ponging=$LAST
+check "no request: all come in" wait_for 30 counter_is bulk stuck_now 12
+touch "$TMP/ping.1"
+pause_ms 300
+is "no request: the next ones do not count" "$(counter bulk busy_now)" 0
+before=$(counter bulk held)
+client "$TMP/bulk" -n 4 -c 4 -s 10.3.0.1 -S 40 -w 20000 $V4 $PORT
+must_come 20 has "$TMP/bulk" ^answered 4
+is "no request: nobody is held for them" "$(counter bulk held)" "$before"
+stop "$serving" "$ponging" "$LAST"
 
 # --- the limit is taken away ---
 client "$TMP/none" -n 1 -s 10.3.0.1 -w 100 $V4 $PORT

@@ -8,6 +8,7 @@
  *   -k		keeps connections open; else each is closed after its answer
  *   -B TEXT	says that first to whom it has accepted
  *   -F TEXT	answers each line TEXT at once, as a handshake does, and not by a worker
+ *   -Q TEXT	says nothing to a line TEXT
  *   -S FILE	while it exists no worker begins or ends
  *   -E FILE	ends when it exists
  */
@@ -45,6 +46,7 @@ static struct {
 	bool keep;
 	const char *banner;
 	const char *flight;
+	const char *quiet;
 	const char *stop;
 	const char *end;
 	struct address address;
@@ -135,6 +137,8 @@ static void hear(struct conn *conn)
 		return;
 	}
 	text[n] = '\0';
+	if (opt.quiet && !strncmp(text, opt.quiet, strlen(opt.quiet)))
+		return;
 	if (opt.flight && !strncmp(text, opt.flight, strlen(opt.flight)))
 		say(conn, text, n);
 	else
@@ -190,7 +194,7 @@ static void parse(int argc, char **argv)
 	int o;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((o = getopt(argc, argv, "N:a:b:j:t:kB:F:S:E:")) != -1) {
+	while ((o = getopt(argc, argv, "N:a:b:j:t:kB:F:Q:S:E:")) != -1) {
 		switch (o) {
 		case 'N':
 			enter_netns(optarg);
@@ -215,6 +219,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'F':
 			opt.flight = optarg;
+			break;
+		case 'Q':
+			opt.quiet = optarg;
 			break;
 		case 'S':
 			opt.stop = optarg;
