@@ -220,3 +220,13 @@ apt_unpack() {
 	done
 	rm -rf "$dir/.deb"
 }
+
+# deb_into ROOT DEB...: unpack into a root, whose /lib may be a link.
+deb_into() {
+	local root=$1 deb
+	shift
+	for deb in "$@"; do
+		dpkg-deb --fsys-tarfile "$deb" |
+			tar -C "$root" --keep-directory-symlink -xf -
+	done
+}

@@ -46,12 +46,9 @@ make_root() (
 
 # base-files first: it brings /bin and /lib as links into /usr.
 root_unpack() {
-	local root=$1 deb
+	local root=$1
 	mkdir "$root"
-	for deb in "$2"/base-files_*.deb "$2"/*.deb; do
-		dpkg-deb --fsys-tarfile "$deb" |
-			tar -C "$root" --keep-directory-symlink -xf -
-	done
+	deb_into "$root" "$2"/base-files_*.deb "$2"/*.deb
 	ln -sf gawk "$root/usr/bin/awk"
 	ln -sf dash "$root/usr/bin/sh"
 	mkdir -p "$root/proc" "$root/dev" "$root$SYNQ_CACHE"
