@@ -60,12 +60,12 @@ scratch() {
 	mkdir -p "$SYNQ_CACHE/tmp"
 	for old in "$SYNQ_CACHE/tmp"/*.pid[0-9]*; do
 		[ -e "$old" ] && ! kill -0 "${old##*.pid}" 2>/dev/null &&
-			rm -rf "$old"
+			rm -rf --one-file-system "$old"
 	done
 	scratch=$SYNQ_CACHE/tmp/$1.$RANDOM.pid$BASHPID
 	mkdir "$scratch"
 	# shellcheck disable=SC2064
-	trap "rm -rf '$scratch'" EXIT
+	trap "rm -rf --one-file-system '$scratch'" EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 }
@@ -229,4 +229,31 @@ deb_into() {
 		dpkg-deb --fsys-tarfile "$deb" |
 			tar -C "$root" --keep-directory-symlink -xf -
 	done
+}
+
+# own_mounts SCRIPT ARGUMENT...: start that again where its mounts are nobody else's, and
+# end with it, however it ends: nothing that is mounted below $scratch is ever met by an
+# rm of another run.
+own_mounts() {
+	[ -z "${SYNQ_OWN_MOUNTS-}" ] || return 0
+	SYNQ_OWN_MOUNTS=1 exec unshare --mount --propagation private "$@"
+}
+
+# overlay_root IMAGE: mounts a root whose changes are in memory, at $scratch/mnt/root, with
+# devices of its own: those of the host are not within reach.  After own_mounts.
+overlay_root() {
+	local mnt=$scratch/mnt root=$scratch/mnt/root name
+	[ -n "${SYNQ_OWN_MOUNTS-}" ] || die "overlay_root: own_mounts first"
+	mkdir -p "$mnt"
+	mount -t tmpfs upper "$mnt"
+	mkdir "$mnt"/{lower,data,work,root}
+	mount -o loop,ro,noload "$1" "$mnt/lower"
+	mount -t overlay -o "lowerdir=$mnt/lower,upperdir=$mnt/data,workdir=$mnt/work" \
+		root "$root"
+	mount -t proc proc "$root/proc"
+	mount -t tmpfs dev "$root/dev"
+	for name in null:3 zero:5 full:7 random:8 urandom:9; do
+		mknod -m 666 "$root/dev/${name%:*}" c 1 "${name#*:}"
+	done
+	ln -s /proc/self/fd "$root/dev/fd"
 }
