@@ -6,8 +6,8 @@ serve: a slow server of one thread, which takes 5 ms for a request and has a que
 there are several clients.  load: each client connects, sends a request, waits for the
 answer and begins anew; one more keeps a connection for all that time.  At the end a line
 says how many requests were served and lost, and why.  watch: asks "synq save" again and
-again, and says at the end for how long nothing was in force: the longest time from the
-beginning of the last time that something was to the end of the first time after.
+again, and says at the end for how long at most nothing was in force: the longest time
+from the beginning of a request that found something to the end of the next that did.
 Each ends when the file /run/load-stop is there.
 """
 import os
@@ -89,21 +89,16 @@ class Load:
             self.count(str(problem))
 
     def watch(self):
-        """The longest time, in ms, between two moments at which synq was in force."""
+        """The longest time, in ms, from one moment at which synq was in force to the next."""
         longest = 0
         last = time.monotonic()
-        failed = False
         while not self.over():
             begin = time.monotonic()
             found = subprocess.run(["synq", "save"], stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL, check=False).stdout
             if b"listener" in found:
-                if failed:
-                    longest = max(longest, time.monotonic() - last)
+                longest = max(longest, time.monotonic() - last)
                 last = begin
-                failed = False
-            else:
-                failed = True
             time.sleep(0.01)
         return round(longest * 1000)
 
