@@ -46,7 +46,8 @@ limit() {
 eager
 load
 note "stock: $gold of 40 preferred, median $median ms, $requests requests a second"
-within "stock: the preferred wait, or leave" "$median" 1000 9999
+within "stock: the preferred wait, or leave" "$median" $((10 * SERVICE)) 9999
+stock=$median idle=$requests
 stop "$serving" "$bulk"
 
 # --- synq ---
@@ -64,9 +65,10 @@ load
 note "synq: $gold of 40 preferred, median $median ms, $requests requests a second," \
 	"a limit of $(limit)"
 is "the preferred are served" "$gold" 40
-within "at once" "$median" $SERVICE $((20 * SERVICE))
-within "and the server is not idle" "$requests" 60 101
-within "it has found a limit" "$(limit)" 2 15
+within "sooner" "$median" $SERVICE $((stock / 2))
+within "and the server does what it did" "$requests" $((idle * 7 / 10)) 101
+# Which one depends on the machine; that is a matter of module/test/climb_test.c.
+check "it has looked for a limit" test "$(limit)" != 16
 check "the others were held, or refused for their wait" \
 	test "$(($(counter bulk held) + $(counter bulk wait_refused)))" -ge 500
 is "none of the preferred was refused" \
