@@ -112,7 +112,8 @@ before=$(answers bulk)
 client "$TMP/bulk" -n 20 -c 20 -s 10.3.0.1 -S 40 -w 20000 $V4 $PORT
 must_come 20 has "$TMP/bulk" ^done
 check "a banner: each request is answered once" wait_for 5 settled
-within "a banner: no more answers than requests" "$(($(answers bulk) - before))" 1 \
+# Its clients leave when it has greeted them, before some of them are answered.
+within "a banner: no more answers than requests" "$(($(answers bulk) - before))" 0 \
 	"$(grep -c ^request "$TMP/server")"
 stop "$serving"
 
