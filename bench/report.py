@@ -19,18 +19,21 @@ from figures import (INFINITE, Figures, ms, print_cells, quantile,
                      read_requests)
 from svg import Svg
 
-SERVER = "apache-prefork"
-PAGE_MS = 40                # what demo-guest has it wait for
+PAGE_MS = 40                # what demo-guest has servers wait for
 LABEL = {"stock": "stock", "nft-limit": "nft limit", "synq": "synq"}
+SERVERS = {"apache-prefork": "Apache prefork", "nginx-fpm": "nginx + php-fpm"}
+SHORT = {"apache-prefork": "Apache", "nginx-fpm": "nginx"}
+# The claims are about this backlog.
+MAIN_BACKLOG = {"apache-prefork": 128, "nginx-fpm": 511}
 
 
 # --- figures ---
 
 class Row:
-    """All runs of one system at one backlog, pooled."""
+    """All runs of one system before one server at one backlog, pooled."""
 
-    def __init__(self, system, backlog):
-        self.system, self.backlog = system, backlog
+    def __init__(self, server, system, backlog):
+        self.server, self.system, self.backlog = server, system, backlog
         self.overflows = 0
         self.good, self.seconds = {}, 0.0
         self.requests = {}
@@ -76,49 +79,56 @@ class Demo:
         self.kernel, self.capacity = raw["kernel"], raw["capacity"]
         self.deadline, self.load = raw["deadline"], raw["load"]
         self.addresses = raw["addresses"]
-        self.rows, self.idle = [], None
+        self.rows, self.idle = [], {}
         for run in raw["runs"]:
             if run["phase"] == "idle":
-                self.idle = Figures(
+                self.idle[run["server"]] = Figures(
                     [r for r in read_requests(directory / run["files"][0])
                      if r.group == "preferred"], self.deadline)
             elif run["phase"] == "loaded":
-                self.row(run["system"], run["backlog"]).add(
+                self.row(run["server"], run["system"], run["backlog"]).add(
                     run, directory, self.deadline)
-        self.rows.sort(key=lambda r: (r.backlog, list(LABEL).index(r.system)))
+        self.rows.sort(key=lambda r: (list(SERVERS).index(r.server), r.backlog,
+                                      list(LABEL).index(r.system)))
         for r in self.rows:
             r.finish(self.deadline)
 
-    def row(self, system, backlog):
+    def row(self, server, system, backlog):
         """The row of a system at a backlog, a new one if need be."""
-        r = self.find(system, backlog)
+        r = self.find(server, system, backlog)
         if not r:
-            r = Row(system, backlog)
+            r = Row(server, system, backlog)
             self.rows.append(r)
         return r
 
-    def find(self, system, backlog):
+    def find(self, server, system, backlog):
         """The row of a system at a backlog, or None."""
         for r in self.rows:
-            if (r.system, r.backlog) == (system, backlog):
+            if (r.server, r.system, r.backlog) == (server, system, backlog):
                 return r
         return None
+
+    def part(self, row):
+        """Useful goodput of what the server can do."""
+        return row.goodput() / self.capacity[row.server]
 
 
 # --- the table ---
 
-HEAD = ("system", "backlog", "clients", "requests", "served",
+HEAD = ("server", "system", "backlog", "clients", "requests", "served",
         "connect p50", "p99", "request p50", "p99", "useful/s", "overflows",
         "late p99")
 
 
 def table_lines(demo):
     """Cells of the table, one list per system and group."""
+    server = None
     for row in demo.rows:
         for name in ("preferred", "ordinary"):
             f = row.group[name]
             first = name == "preferred"
-            yield [LABEL[row.system] if first else "",
+            yield [SHORT[row.server] if row.server != server else "",
+                   LABEL[row.system] if first else "",
                    str(row.backlog) if first else "", name, str(f.n),
                    f"{100 * f.fraction:.1f} %",
                    *(ms(quantile(v, q), demo.deadline)
@@ -126,23 +136,24 @@ def table_lines(demo):
                    f"{row.goodput(name):.1f}",
                    str(row.overflows) if first else "",
                    ms(quantile(f.late, .99), demo.deadline)]
+            server = row.server
 
 
 def print_table(demo):
     """The table and what one has to know to read it."""
-    idle = demo.idle
-    print(f"\nkernel {demo.kernel}; Apache prefork, 4 workers, page of 40 ms: "
-          f"C = {demo.capacity:.1f} requests/s")
-    print(f"idle server: connect p50 {ms(quantile(idle.connect, .5), 5)} ms, "
-          f"request p50 {ms(quantile(idle.request, .5), 5)} ms "
-          f"({idle.n} requests)")
+    print(f"\nkernel {demo.kernel}; 4 workers, page of {PAGE_MS} ms")
+    for server, idle in demo.idle.items():
+        print(f"{SERVERS[server]}: C = {demo.capacity[server]:.1f} requests/s; idle: "
+              f"connect p50 {ms(quantile(idle.connect, .5), 5)} ms, "
+              f"request p50 {ms(quantile(idle.request, .5), 5)} ms "
+              f"({idle.n} requests)")
     print(f"load: ordinary {demo.load:g} C, preferred 0.05 C, Poisson; "
           f"deadline {demo.deadline:g} s; RTT 20 ms; {demo.addresses} "
           "addresses a group, half of them IPv6")
     print("times in ms from the moment a request was due, over all requests, "
           "served or not\n")
     cells = [list(HEAD), *table_lines(demo)]
-    print_cells(cells, 3)
+    print_cells(cells, 4)
 
 
 # --- JSON rows ---
@@ -167,13 +178,14 @@ def json_rows(demo):
         yield row(system, group, parameter, "lateness_p99_ms",
                   quantile(f.late, .99) / 1e3, "ms")
 
-    calm = {"load": 0.0, "server": SERVER, "backlog": 128,
-            "requests": demo.idle.n}
-    yield row("stock", "all", {"load": 1.0, "server": SERVER, "backlog": 128},
-              "capacity_per_s", demo.capacity, "1/s")
-    yield from times("stock", "preferred", calm, demo.idle)
+    for server, idle in demo.idle.items():
+        at = {"server": server, "backlog": MAIN_BACKLOG[server]}
+        yield row("stock", "all", {"load": 1.0, **at}, "capacity_per_s",
+                  demo.capacity[server], "1/s")
+        yield from times("stock", "preferred", {"load": 0.0, **at, "requests": idle.n},
+                         idle)
     for r in demo.rows:
-        base = {"load": demo.load, "server": SERVER, "backlog": r.backlog}
+        base = {"load": demo.load, "server": r.server, "backlog": r.backlog}
         yield row(r.system, "all", base, "goodput_per_s", r.goodput(), "1/s")
         yield row(r.system, "all", base, "listen_overflows", r.overflows, "1")
         for name, f in r.group.items():
@@ -188,17 +200,18 @@ def json_rows(demo):
 
 COLOUR = {"preferred": "#0b6e4f", "ordinary": "#c9cdd2", "stock": "#b3362b",
           "nft-limit": "#d98c10", "synq": "#0b6e4f", "idle": "#60656c"}
-DASH = {128: "", 511: "7 4"}
+DASH = {("apache-prefork", 128): "", ("apache-prefork", 511): "7 4",
+        ("nginx-fpm", 511): "2 3"}
 
 
 def row_name(row):
     """How the plot calls a row."""
-    return f"{LABEL[row.system]}, {row.backlog}"
+    return f"{SHORT[row.server]}, {LABEL[row.system]}, {row.backlog}"
 
 
 def plot_bars(svg, demo, left, top, height):
     """Served fraction of both groups, and useful goodput, a row a system."""
-    label, width, gap = 110, 210, 80
+    label, width, gap = 150, 190, 70
     x0, x1 = left + label, left + label + width + gap
     step = height / len(demo.rows)
     svg.text(x0, top - 32, "Clients served in time", weight="bold")
@@ -219,7 +232,7 @@ def plot_bars(svg, demo, left, top, height):
             svg.rect(x0, yb, width * part, bar - 1, COLOUR[name])
             svg.text(x0 + width * part + 5, yb + bar - 4,
                      f"{100 * part:.0f} %", size=11)
-        part = row.goodput() / demo.capacity
+        part = demo.part(row)
         svg.rect(x1, y + step / 2 - bar, 110 * min(part, 1.2), 2 * bar - 1,
                  "#5b7fa6")
         svg.text(x1 + 110 * min(part, 1.2) + 5, y + step / 2 + 4,
@@ -254,9 +267,10 @@ def plot_cdf(svg, demo, left, top, width, height):
                     (1000, "1"), (2000, "2"), (5000, "5 s")):
         svg.line([(x_of(t), top), (x_of(t), top + height)], "#e4e6e9")
         svg.text(x_of(t), top + height + 18, name, anchor="middle", size=11)
-    curves = [("idle server", demo.idle, COLOUR["idle"], "2 3")]
+    curves = [(f"{SHORT[server]}, idle", idle, COLOUR["idle"],
+               DASH[server, MAIN_BACKLOG[server]]) for server, idle in demo.idle.items()]
     curves += [(row_name(r), r.group["preferred"], COLOUR[r.system],
-                DASH.get(r.backlog, "2 3")) for r in demo.rows]
+                DASH[r.server, r.backlog]) for r in demo.rows]
     for _, f, colour, dash in curves:
         points, part = [(left, y_of(0))], 0.0
         for t in sorted(t / 1e3 for t in f.request if t != INFINITE):
@@ -274,39 +288,43 @@ def plot_cdf(svg, demo, left, top, width, height):
 
 def plot(demo):
     """The whole picture."""
-    svg = Svg(1180, 456)
-    svg.text(24, 32, "An overloaded Apache, and who gets served", size=18,
+    svg = Svg(1180, 516)
+    svg.text(24, 32, "Overloaded servers, and who gets served", size=18,
              weight="bold")
-    svg.text(24, 54, f"4 workers, a page of 40 ms, capacity C = "
-             f"{demo.capacity:.0f} requests/s.  Load: ordinary clients "
-             f"{demo.load:g} C, preferred 0.05 C.  Clients leave after "
-             f"{demo.deadline:g} s.  The number after each name is the "
-             "listen backlog.", size=12, colour="#60656c")
-    plot_bars(svg, demo, 24, 130, 220)
-    plot_cdf(svg, demo, 680, 130, 460, 220)
-    counts = {r.backlog: r.group["preferred"].n for r in demo.rows}
-    counts = ", ".join(f"{n} at backlog {b}" for b, n in counts.items())
-    svg.text(24, 442, f"Linux {demo.kernel}; open-loop Poisson clients, IPv4 "
-             "and IPv6, RTT 20 ms; preferred requests a system: "
-             f"{counts}.", size=11, colour="#60656c")
+    capacity = ", ".join(f"{SERVERS[s]} {c:.0f} requests/s"
+                         for s, c in demo.capacity.items())
+    svg.text(24, 54, f"4 workers, a page of {PAGE_MS} ms; capacity C: {capacity}.  Load: "
+             f"ordinary clients {demo.load:g} C, preferred 0.05 C.  Clients leave "
+             f"after {demo.deadline:g} s.", size=12, colour="#60656c")
+    svg.text(24, 72, "The number after each name is the listen backlog.", size=12,
+             colour="#60656c")
+    plot_bars(svg, demo, 24, 140, 270)
+    plot_cdf(svg, demo, 680, 140, 460, 240)
+    counts = ", ".join(f"{row_name(r)}: {r.group['preferred'].n}" for r in demo.rows
+                       if r.system == "synq")
+    svg.text(24, 502, f"Linux {demo.kernel}; open-loop Poisson clients, IPv4 "
+             f"and IPv6, RTT 20 ms; preferred requests: {counts}.", size=11,
+             colour="#60656c")
     return str(svg)
 
 
 # --- the verdict ---
 
 def claims(demo, synq, stock):
-    """(holds, words) for each claim about synq at one backlog."""
+    """(holds, words) for each claim about synq before one server, at one backlog."""
     f = synq.group["preferred"]
+    most = 2 if synq.server == "apache-prefork" else 3
     yield (f.fraction >= .99, f"served {100 * f.fraction:.1f} % of the "
            f"preferred (at least 99 %; {f.n} requests)")
-    idle, p50 = quantile(demo.idle.request, .5), quantile(f.request, .5)
-    yield (p50 <= 2 * idle, f"request p50 {p50 / idle:.2f} x an idle "
-           "server's (at most 2)")
+    idle = quantile(demo.idle[synq.server].request, .5)
+    p50 = quantile(f.request, .5)
+    yield (p50 <= most * idle, f"request p50 {p50 / idle:.2f} x an idle "
+           f"server's (at most {most})")
     p99, most = quantile(f.request, .99) / 1e3, 3 * idle / 1e3 + PAGE_MS
     yield (p99 <= most, f"request p99 {p99:.0f} ms (at most {most:.0f}: 3 x an idle "
            "server's p50, and a page)")
     # So much would be served at a load that the server can bear.
-    mine, borne = synq.goodput(), .95 * demo.capacity
+    mine, borne = synq.goodput(), .95 * demo.capacity[synq.server]
     yield (mine >= .9 * borne, f"useful goodput {mine:.1f}/s (at least 90 % of "
            f"0.95 C, {.9 * borne:.1f}/s)")
     if stock:
@@ -325,7 +343,6 @@ def trouble(demo):
 
 
 LATE_MS = 50
-MAIN_BACKLOG = 128          # the claims are about this one
 
 
 def schedule_words(demo):
@@ -350,19 +367,20 @@ def verdict(demo):
     for row in demo.rows:
         if row.system == "stock":
             part = 100 * row.group["preferred"].fraction
-            print(f"{'shown' if part <= 40 else 'note':7} stock, backlog "
-                  f"{row.backlog}: served {part:.1f} % of the preferred "
+            print(f"{'shown' if part <= 40 else 'note':7} {row_name(row)}: "
+                  f"served {part:.1f} % of the preferred "
                   "(40 % or less is the trouble that synq is for)")
         if row.system != "synq":
             continue
-        for holds, words in claims(demo, row, demo.find("stock", row.backlog)):
-            main = row.backlog == MAIN_BACKLOG
+        for holds, words in claims(demo, row, demo.find(
+                row.server, "stock", row.backlog)):
+            main = row.backlog == MAIN_BACKLOG[row.server]
             print(f"{'holds' if holds else 'FAILS' if main else 'misses':7} "
-                  f"synq, backlog {row.backlog}: {words}")
+                  f"{row_name(row)}: {words}")
             bad += main and not holds
-        part = row.goodput() / demo.capacity
+        part = demo.part(row)
         if part < .5:
-            print(f"note    synq, backlog {row.backlog}: useful goodput is only "
+            print(f"note    {row_name(row)}: useful goodput is only "
                   f"{100 * part:.0f} % of C")
     if not any(r.system == "synq" for r in demo.rows):
         print("FAILS   synq was not measured")
