@@ -24,12 +24,9 @@ struct synq_record;
  * @n: how many there are; may be read without the lock
  * @in: by slot of their class, likewise
  * @ticks: of @timer
-<<<<<<< HEAD
  * @in_vain: of those, the last ones that released nobody
-=======
  * @drain: how fast they leave; read without the lock
  * @left: how many were released since the last one came
->>>>>>> 226b2fb (wip inside)
  * @bytes: truesize of their segments
  * @all: of them
  * @fifo: by slot, in the order in which they came
