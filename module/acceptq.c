@@ -208,14 +208,14 @@ static void begin(struct run *run, const struct synq_conf *conf,
 	queue->n = conf->n_positions;
 	for (p = 0; p < queue->n; p++)
 		heaviest = max(heaviest,
-			       conf->class[conf->order[p]].weight_effective);
+			       conf->class[conf->order[p]].weight);
 	for (p = 0; p < queue->n; p++) {
 		const struct synq_class *class = &conf->class[conf->order[p]];
 		struct synq_member *member = &queue->member[p];
 
 		member->slot = class->slot;
 		member->since = class->since;
-		member->weight = class->weight_effective;
+		member->weight = class->weight;
 		member->step = synq_share_step(member->weight, heaviest);
 		member->observe = class->observe;
 		member->percent = class->observe ? 0 : class->min_share;

@@ -23,6 +23,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "aggregate.h"
+#include "attribute.h"
 #include "chunks.h"
 #include "compat.h"
 #include "conf.h"
@@ -57,7 +58,10 @@ void synq_conf_ignore(struct notifier_block *nb)
 
 static void init_builtin(struct synq_conf *conf, u8 slot, const char *name)
 {
-	strscpy(conf->class[slot].name, name, sizeof(conf->class[slot].name));
+	struct synq_class *class = &conf->class[slot];
+
+	strscpy(class->name, name, sizeof(class->name));
+	synq_attr_init(&synq_class_attrs, class);
 }
 
 /**

@@ -40,9 +40,8 @@ struct synq_aggregates;
  * @source_rate_per: seconds
  * @source_burst: SYNs, as given; 0: by default
  * @source_burst_effective: SYNs, 0 without @source_rate
- * @source_len_given: bits of an address that make a source, IPv4 and IPv6;
- *	0: by default
- * @source_len: in force
+ * @source_len: bits of an address that make a source, IPv4 and IPv6
+ * @given: BIT() of the netlink number of each attribute that was given
  * @mark: value inside the mask, not shifted; 0: none
  * @mark_bits: the same, shifted into the mask
  * @matches: prefixes that name the class
@@ -51,16 +50,13 @@ struct synq_aggregates;
  * @position: place in the order of service, 0 first
  * @priority: 0..15, of a configured class
  * @reserve: per cent of the backlog, as given
- * @reserve_given: @reserve counts, and not the default
  * @reserve_effective: per cent of the backlog
  * @reserve_before: per cent, all classes before this one together
  * @cap: per cent of the backlog, of the class's own requests; 0: no cap
  * @max_wait: ms, as given; SYNQ_WAIT_NONE: no limit
- * @max_wait_given: @max_wait counts, and not the default
  * @max_wait_effective: ms a new connection may be expected to wait in the
  *	accept queue; SYNQ_WAIT_NONE: no limit
- * @weight: as given, 0: by default
- * @weight_effective: share under SYNQ_ORDER_WEIGHTED, 1..1000
+ * @weight: share under SYNQ_ORDER_WEIGHTED, 1..1000
  * @min_share: per cent of what is accepted, under SYNQ_ORDER_STRICT; 0: none
  * @excess: enum synq_excess
  * @cookies: enum synq_cookies
@@ -82,8 +78,8 @@ struct synq_class {
 	u32 source_rate;
 	u32 source_burst;
 	u32 source_burst_effective;
-	u8 source_len_given[2];
 	u8 source_len[2];
+	u32 given;
 	u32 mark;
 	u32 mark_bits;
 	u32 matches;
@@ -92,18 +88,15 @@ struct synq_class {
 	u8 position;
 	u8 priority;
 	u8 reserve;
-	bool reserve_given;
 	u8 reserve_effective;
 	u8 reserve_before;
 	u8 cap;
 	u32 max_wait;
-	bool max_wait_given;
 	u32 max_wait_effective;
 	u16 bucket_per;
 	u16 rate_per;
 	u16 source_rate_per;
 	u16 weight;
-	u16 weight_effective;
 	u8 min_share;
 	u8 excess;
 	u8 cookies;
@@ -124,6 +117,7 @@ struct synq_class {
  * @app_cookies: the application may choose another for its socket
  * @observe: count what would be done, and do nothing ("enforce off")
  * @inside: connections that its server may work on; 0: as many as it likes
+ * @given: BIT() of the netlink number of each attribute that was given
  */
 struct synq_listener {
 	struct synq_port *port;
@@ -134,6 +128,7 @@ struct synq_listener {
 	bool app_cookies;
 	bool observe;
 	u32 inside;
+	u32 given;
 };
 
 /**

@@ -11,6 +11,7 @@
 #include <linux/ctype.h>
 #include <linux/netlink.h>
 #include <linux/stringify.h>
+#include "attribute.h"
 #include "chunks.h"
 #include "edit.h"
 
@@ -54,157 +55,50 @@ static u8 slot_for(const struct synq_conf *now, const struct synq_conf *conf,
 	return found;
 }
 
-static bool has(const struct synq_class_edit *edit, enum synq_class_field field)
-{
-	return edit->has & BIT(field);
-}
-
-static u16 period_of(const struct synq_class_edit *edit,
-		     enum synq_class_field field)
-{
-	return has(edit, field) ? edit->value[field] : 1;
-}
-
-/* A period goes with its rate; without one it is a second, as for older commands. */
-static int check_period(const struct synq_class_edit *edit,
-			enum synq_class_field rate, enum synq_class_field per,
-			struct netlink_ext_ack *extack)
-{
-	u16 seconds = period_of(edit, per);
-
-	if (seconds != 1 && seconds != 60 && seconds != SYNQ_RATE_PER_MAX) {
-		NL_SET_ERR_MSG(extack, "rate-per is 1, 60 or 3600");
-		return -EINVAL;
-	}
-	if (has(edit, per) && !has(edit, rate)) {
-		NL_SET_ERR_MSG(extack, "rate-per without rate");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-/* What no policy can express: max-wait has two ranges. */
-static int check_values(const struct synq_class_edit *edit,
-			struct netlink_ext_ack *extack)
-{
-	u32 ms = edit->value[SYNQ_CLASS_MAX_WAIT];
-
-	if (has(edit, SYNQ_CLASS_MAX_WAIT) && ms != SYNQ_WAIT_NONE &&
-	    (!ms || ms > SYNQ_MAX_WAIT_MAX)) {
-		NL_SET_ERR_MSG(extack, "max-wait is 1..3600000 ms, or 0xffffffff for none");
-		return -EINVAL;
-	}
-	return check_period(edit, SYNQ_CLASS_RATE, SYNQ_CLASS_RATE_PER, extack) ?:
-	       check_period(edit, SYNQ_CLASS_SOURCE_RATE,
-			    SYNQ_CLASS_SOURCE_RATE_PER, extack);
-}
-
-/* What goes with a limit that is taken away. */
-static void apply_source_edit(struct synq_class *class,
-			      const struct synq_class_edit *edit)
-{
-	if (edit->has & BIT(SYNQ_CLASS_SOURCE_RATE)) {
-		class->source_rate = edit->value[SYNQ_CLASS_SOURCE_RATE];
-		class->source_rate_per =
-			period_of(edit, SYNQ_CLASS_SOURCE_RATE_PER);
-		if (!class->source_rate) {
-			class->source_burst = 0;
-			class->source_len_given[0] = 0;
-			class->source_len_given[1] = 0;
-		}
-	}
-	if (edit->has & BIT(SYNQ_CLASS_SOURCE_BURST))
-		class->source_burst = edit->value[SYNQ_CLASS_SOURCE_BURST];
-	if (edit->has & BIT(SYNQ_CLASS_SOURCE_LEN_V4))
-		class->source_len_given[0] =
-			edit->value[SYNQ_CLASS_SOURCE_LEN_V4];
-	if (edit->has & BIT(SYNQ_CLASS_SOURCE_LEN_V6))
-		class->source_len_given[1] =
-			edit->value[SYNQ_CLASS_SOURCE_LEN_V6];
-}
-
-static void apply_edit(struct synq_class *class,
-		       const struct synq_class_edit *edit)
-{
-	if (edit->has & BIT(SYNQ_CLASS_PRIORITY))
-		class->priority = edit->value[SYNQ_CLASS_PRIORITY];
-	if (edit->has & BIT(SYNQ_CLASS_DEFAULT))
-		class->is_default = edit->value[SYNQ_CLASS_DEFAULT];
-	if (edit->has & BIT(SYNQ_CLASS_MARK))
-		class->mark = edit->value[SYNQ_CLASS_MARK];
-	if (edit->has & BIT(SYNQ_CLASS_RESERVE)) {
-		class->reserve = edit->value[SYNQ_CLASS_RESERVE];
-		class->reserve_given = true;
-	}
-	if (edit->has & BIT(SYNQ_CLASS_RATE)) {
-		class->rate = edit->value[SYNQ_CLASS_RATE];
-		class->rate_per = period_of(edit, SYNQ_CLASS_RATE_PER);
-		if (!class->rate)
-			class->burst = 0;
-	}
-	if (edit->has & BIT(SYNQ_CLASS_BURST))
-		class->burst = edit->value[SYNQ_CLASS_BURST];
-	apply_source_edit(class, edit);
-	if (edit->has & BIT(SYNQ_CLASS_EXCESS))
-		class->excess = edit->value[SYNQ_CLASS_EXCESS];
-	if (edit->has & BIT(SYNQ_CLASS_CAP))
-		class->cap = edit->value[SYNQ_CLASS_CAP];
-	if (edit->has & BIT(SYNQ_CLASS_MAX_WAIT)) {
-		class->max_wait = edit->value[SYNQ_CLASS_MAX_WAIT];
-		class->max_wait_given = true;
-	}
-	if (edit->has & BIT(SYNQ_CLASS_WEIGHT))
-		class->weight = edit->value[SYNQ_CLASS_WEIGHT];
-	if (edit->has & BIT(SYNQ_CLASS_MIN_SHARE))
-		class->min_share = edit->value[SYNQ_CLASS_MIN_SHARE];
-	if (edit->has & BIT(SYNQ_CLASS_ENFORCE))
-		class->observe = !edit->value[SYNQ_CLASS_ENFORCE];
-	if (edit->has & BIT(SYNQ_CLASS_COOKIES))
-		class->cookies = edit->value[SYNQ_CLASS_COOKIES];
-}
-
 /**
  * synq_edit_add_class() - add a class
  * @sn: network namespace
  * @conf: not published
- * @edit: its name and what is given of it
+ * @name: of the class
+ * @edit: what is given of it
  * @extack: says why not
  *
  * Context: &synq_net.lock held
  * Return: 0, -EINVAL, -EEXIST, or -ENOSPC
  */
 int synq_edit_add_class(struct synq_net *sn, struct synq_conf *conf,
-			const struct synq_class_edit *edit,
+			const char *name, const struct synq_edit *edit,
 			struct netlink_ext_ack *extack)
 {
 	struct synq_class *class;
 	u8 slot;
 	int err;
 
-	if (!name_is_valid(edit->name)) {
+	if (!name_is_valid(name)) {
 		NL_SET_ERR_MSG(extack, "not a class name: a letter, then letters, digits, - and _");
 		return -EINVAL;
 	}
-	if (!(edit->has & BIT(SYNQ_CLASS_PRIORITY))) {
+	if (!(edit->has & BIT(SYNQ_A_CLASS_PRIORITY))) {
 		NL_SET_ERR_MSG(extack, "a class needs a priority");
 		return -EINVAL;
 	}
-	err = check_values(edit, extack);
+	err = synq_attr_check(&synq_class_attrs, edit, extack);
 	if (err)
 		return err;
-	if (synq_conf_class_by_name(conf, edit->name)) {
+	if (synq_conf_class_by_name(conf, name)) {
 		NL_SET_ERR_MSG(extack, "there is a class of this name");
 		return -EEXIST;
 	}
-	slot = slot_for(current_conf(sn), conf, edit->name);
+	slot = slot_for(current_conf(sn), conf, name);
 	if (!slot) {
 		NL_SET_ERR_MSG(extack, "there are 16 classes already");
 		return -ENOSPC;
 	}
 	class = &conf->class[slot];
 	*class = (struct synq_class){ .slot = slot };
-	strscpy(class->name, edit->name, sizeof(class->name));
-	apply_edit(class, edit);
+	strscpy(class->name, name, sizeof(class->name));
+	synq_attr_init(&synq_class_attrs, class);
+	synq_attr_apply(&synq_class_attrs, class, edit);
 	return 0;
 }
 
@@ -221,17 +115,18 @@ static struct synq_class *find_class(struct synq_conf *conf, const char *name,
 /**
  * synq_edit_set_class() - change what is given of a class
  * @conf: not published
- * @edit: its name and what is given
+ * @name: of the class
+ * @edit: what is given
  * @extack: says why not
  *
  * Context: &synq_net.lock held
  * Return: 0, -ENOENT, or -EINVAL: a built-in class, or a bad value
  */
-int synq_edit_set_class(struct synq_conf *conf,
-			const struct synq_class_edit *edit,
+int synq_edit_set_class(struct synq_conf *conf, const char *name,
+			const struct synq_edit *edit,
 			struct netlink_ext_ack *extack)
 {
-	struct synq_class *class = find_class(conf, edit->name, extack);
+	struct synq_class *class = find_class(conf, name, extack);
 	int err;
 
 	if (!class)
@@ -240,10 +135,10 @@ int synq_edit_set_class(struct synq_conf *conf,
 		NL_SET_ERR_MSG(extack, "a built-in class cannot be changed");
 		return -EINVAL;
 	}
-	err = check_values(edit, extack);
+	err = synq_attr_check(&synq_class_attrs, edit, extack);
 	if (err)
 		return err;
-	apply_edit(class, edit);
+	synq_attr_apply(&synq_class_attrs, class, edit);
 	return 0;
 }
 
@@ -484,36 +379,12 @@ static struct synq_listener *find_listener(struct synq_conf *conf, u16 port,
 	return (struct synq_listener *)listener;
 }
 
-static int apply_listener_edit(struct synq_listener *listener,
-			       const struct synq_listener_edit *edit,
-			       struct netlink_ext_ack *extack)
-{
-	if (edit->inside > SYNQ_INSIDE_MAX && edit->inside != SYNQ_INSIDE_AUTO) {
-		NL_SET_ERR_MSG(extack, "inside is at most 65535");
-		return -EINVAL;
-	}
-	if (edit->has_order)
-		listener->order = edit->order;
-	if (edit->has_app_order)
-		listener->app_order = edit->app_order;
-	if (edit->has_synack_retries)
-		listener->synack_retries = edit->synack_retries;
-	if (edit->has_cookies)
-		listener->cookies = edit->cookies;
-	if (edit->has_app_cookies)
-		listener->app_cookies = edit->app_cookies;
-	if (edit->has_inside)
-		listener->inside = edit->inside;
-	if (edit->has_observe)
-		listener->observe = edit->observe;
-	return 0;
-}
-
 /**
  * synq_edit_add_listener() - add a listener
  * @sn: network namespace
  * @conf: not published
- * @edit: its port and what is given of it
+ * @port: host byte order
+ * @edit: what is given of it
  * @extack: says why not
  *
  * A listener that is in force keeps its counters.
@@ -521,19 +392,19 @@ static int apply_listener_edit(struct synq_listener *listener,
  * Context: &synq_net.lock held
  * Return: 0, -EINVAL, -EEXIST, -ENOSPC or -ENOMEM
  */
-int synq_edit_add_listener(struct synq_net *sn, struct synq_conf *conf,
-			   const struct synq_listener_edit *edit,
+int synq_edit_add_listener(struct synq_net *sn, struct synq_conf *conf, u16 port,
+			   const struct synq_edit *edit,
 			   struct netlink_ext_ack *extack)
 {
 	const struct synq_conf *now = current_conf(sn);
 	struct synq_listener listener = { };
 	struct synq_port *p;
 	unsigned int i;
-	int err = apply_listener_edit(&listener, edit, extack);
+	int err = synq_attr_check(&synq_listener_attrs, edit, extack);
 
 	if (err)
 		return err;
-	if (synq_conf_port(conf, edit->port)) {
+	if (synq_conf_port(conf, port)) {
 		NL_SET_ERR_MSG(extack, "there is a listener for this port");
 		return -EEXIST;
 	}
@@ -542,15 +413,17 @@ int synq_edit_add_listener(struct synq_net *sn, struct synq_conf *conf,
 			       " listeners already");
 		return -ENOSPC;
 	}
-	p = now ? synq_conf_port(now, edit->port) : NULL;
+	p = now ? synq_conf_port(now, port) : NULL;
 	if (p)
 		synq_port_get(p);
 	else
-		p = synq_port_alloc(edit->port);
+		p = synq_port_alloc(port);
 	if (!p)
 		return -ENOMEM;
-	for (i = conf->n_listeners; i && conf->listener[i - 1].port->port > edit->port; i--)
+	for (i = conf->n_listeners; i && conf->listener[i - 1].port->port > port; i--)
 		conf->listener[i] = conf->listener[i - 1];
+	synq_attr_init(&synq_listener_attrs, &listener);
+	synq_attr_apply(&synq_listener_attrs, &listener, edit);
 	listener.port = p;
 	conf->listener[i] = listener;
 	conf->n_listeners++;
@@ -560,19 +433,26 @@ int synq_edit_add_listener(struct synq_net *sn, struct synq_conf *conf,
 /**
  * synq_edit_set_listener() - change what is given of a listener
  * @conf: not published
- * @edit: its port and what is given
+ * @port: host byte order
+ * @edit: what is given
  * @extack: says why not
  *
  * Context: &synq_net.lock held
- * Return: 0 or -ENOENT
+ * Return: 0, -ENOENT or -EINVAL
  */
-int synq_edit_set_listener(struct synq_conf *conf,
-			   const struct synq_listener_edit *edit,
+int synq_edit_set_listener(struct synq_conf *conf, u16 port,
+			   const struct synq_edit *edit,
 			   struct netlink_ext_ack *extack)
 {
-	struct synq_listener *listener = find_listener(conf, edit->port, extack);
+	struct synq_listener *listener = find_listener(conf, port, extack);
+	int err;
 
-	return listener ? apply_listener_edit(listener, edit, extack) : -ENOENT;
+	if (!listener)
+		return -ENOENT;
+	err = synq_attr_check(&synq_listener_attrs, edit, extack);
+	if (!err)
+		synq_attr_apply(&synq_listener_attrs, listener, edit);
+	return err;
 }
 
 /**

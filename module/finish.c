@@ -10,15 +10,13 @@
 #include <linux/netlink.h>
 #include <linux/string.h>
 #include "aggregate.h"
+#include "attribute.h"
 #include "compat.h"
 #include "conf.h"
 #include "verdict.h"
 
 #define RESERVE_FIRST	25	/* per cent, for the first class */
 #define BURST_MIN	8	/* a browser opens 6 connections at once */
-#define MAX_WAIT	300	/* ms, for all but the first class */
-#define SOURCE_LEN_V4	32	/* bits */
-#define SOURCE_LEN_V6	64
 
 /*
  * Without a rate of the class, what its strays get together, in multiples of what
@@ -47,9 +45,16 @@ static void put_in_order(struct synq_conf *conf)
 	}
 	/* In use even beside a configured default: a match may name it. */
 	conf->order[n++] = SYNQ_SLOT_DEFAULT;
+	conf->class[SYNQ_SLOT_DEFAULT].is_default =
+		conf->default_slot == SYNQ_SLOT_DEFAULT;
 	conf->n_positions = n;
 	while (n--)
 		conf->class[conf->order[n]].position = n;
+}
+
+static bool is_given(const struct synq_class *class, u8 attr)
+{
+	return class->given & BIT(attr);
 }
 
 static int give_reserves(struct synq_conf *conf, struct netlink_ext_ack *extack)
@@ -60,10 +65,10 @@ static int give_reserves(struct synq_conf *conf, struct netlink_ext_ack *extack)
 	for (i = 0; i < conf->n_positions; i++) {
 		struct synq_class *class = &conf->class[conf->order[i]];
 
-		class->reserve_effective = class->reserve_given ?
-			class->reserve :
-			i == 1 && class->slot >= SYNQ_SLOT_FIRST ?
-			RESERVE_FIRST : 0;
+		class->reserve_effective = class->reserve;
+		if (i == 1 && class->slot >= SYNQ_SLOT_FIRST &&
+		    !is_given(class, SYNQ_A_CLASS_RESERVE))
+			class->reserve_effective = RESERVE_FIRST;
 		class->reserve_before = min_t(unsigned int, sum, 100);
 		sum += class->reserve_effective;
 	}
@@ -95,13 +100,13 @@ static void give_waits(struct synq_conf *conf)
 		bool first = class->slot == SYNQ_SLOT_LOCAL ||
 			     (i == 1 && class->slot != conf->default_slot);
 
-		class->max_wait_effective = class->max_wait_given ?
-			class->max_wait : first ? SYNQ_WAIT_NONE : MAX_WAIT;
-		class->weight_effective = class->weight ?: 1;
+		class->max_wait_effective = class->max_wait;
+		if (first && !is_given(class, SYNQ_A_CLASS_MAX_WAIT))
+			class->max_wait_effective = SYNQ_WAIT_NONE;
 		conf->min_shares |= class->min_share;
 		if (!synq_conf_shares(conf, class))
 			continue;
-		conf->weights += class->weight_effective;
+		conf->weights += class->weight;
 		conf->n_sharing++;
 	}
 }
@@ -158,6 +163,7 @@ static int check_classes(const struct synq_conf *conf,
 {
 	u32 priorities = 0;
 	bool have_default = false;
+	int err;
 	u8 slot;
 
 	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
@@ -175,16 +181,9 @@ static int check_classes(const struct synq_conf *conf,
 			return -EINVAL;
 		}
 		have_default |= class->is_default;
-		if (class->burst && !class->rate) {
-			NL_SET_ERR_MSG(extack, "burst without rate");
-			return -EINVAL;
-		}
-		if (!class->source_rate &&
-		    (class->source_burst || class->source_len_given[0] ||
-		     class->source_len_given[1])) {
-			NL_SET_ERR_MSG(extack, "source-burst or source-len without source-rate");
-			return -EINVAL;
-		}
+		err = synq_attr_check_whole(&synq_class_attrs, class, extack);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -217,8 +216,6 @@ static void set_source_buckets(struct synq_class *class)
 	class->source_burst_effective = burst_of(class->source_rate,
 						 class->source_rate_per,
 						 class->source_burst);
-	class->source_len[0] = class->source_len_given[0] ?: SOURCE_LEN_V4;
-	class->source_len[1] = class->source_len_given[1] ?: SOURCE_LEN_V6;
 	if (!class->source_rate)
 		return;
 	synq_source_init(&class->source_tbf, class->source_rate,

@@ -64,7 +64,7 @@ u32 synq_limit_kept(const struct synq_conf *conf,
 	case SYNQ_ORDER_WEIGHTED:
 		if (!synq_conf_shares(conf, class))
 			break;
-		return synq_limit_share(backlog, class->weight_effective,
+		return synq_limit_share(backlog, class->weight,
 					conf->weights);
 	case SYNQ_ORDER_FIFO:
 		break;

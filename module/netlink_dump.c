@@ -14,6 +14,7 @@
 #include <linux/math64.h>
 #include <linux/sched.h>
 #include "aggregate.h"
+#include "attribute.h"
 #include "conf.h"
 #include "compat.h"
 #include "netlink.h"
@@ -73,64 +74,32 @@ static int dump(struct sk_buff *skb, struct netlink_callback *cb,
 	return err == -EMSGSIZE && !skb->len ? err : skb->len;
 }
 
-static int put_source_limit(struct sk_buff *skb,
-			    const struct synq_class *class)
+static int put_attr(struct sk_buff *skb, const struct synq_attr *attr, u32 value)
 {
-	const u8 *len = class->source_len_given;
-
-	return (class->source_rate &&
-		(nla_put_u32(skb, SYNQ_A_CLASS_SOURCE_RATE,
-			     class->source_rate) ||
-		 nla_put_u16(skb, SYNQ_A_CLASS_SOURCE_RATE_PER,
-			     class->source_rate_per))) ||
-	       (class->source_burst &&
-		nla_put_u32(skb, SYNQ_A_CLASS_SOURCE_BURST,
-			    class->source_burst)) ||
-	       (len[0] && nla_put_u8(skb, SYNQ_A_CLASS_SOURCE_LEN_V4, len[0])) ||
-	       (len[1] && nla_put_u8(skb, SYNQ_A_CLASS_SOURCE_LEN_V6, len[1])) ||
-	       nla_put_u32(skb, SYNQ_A_CLASS_SOURCE_BURST_EFFECTIVE,
-			   class->source_burst_effective);
+	return attr->size == sizeof(u32) ? nla_put_u32(skb, attr->id, value) :
+	       attr->size == sizeof(u16) ? nla_put_u16(skb, attr->id, value) :
+					   nla_put_u8(skb, attr->id, value);
 }
 
-static int put_class(struct sk_buff *skb, const struct synq_conf *conf,
-		     const struct synq_class *class)
+static int put_attrs(struct sk_buff *skb, const struct synq_attrs *attrs,
+		     const void *object)
 {
-	bool builtin = class->slot < SYNQ_SLOT_FIRST;
+	unsigned int i;
+	int err = 0;
 
+	for (i = 0; i < attrs->n && !err; i++)
+		if (synq_attr_is_shown(attrs, &attrs->row[i], object))
+			err = put_attr(skb, &attrs->row[i],
+				       synq_attr_get(&attrs->row[i], object));
+	return err;
+}
+
+static int put_class(struct sk_buff *skb, const struct synq_class *class)
+{
 	return nla_put_string(skb, SYNQ_A_CLASS_NAME, class->name) ||
-	       (!builtin &&
-		nla_put_u8(skb, SYNQ_A_CLASS_PRIORITY, class->priority)) ||
-	       nla_put_u8(skb, SYNQ_A_CLASS_DEFAULT,
-			  conf->default_slot == class->slot) ||
-	       (class->mark &&
-		nla_put_u32(skb, SYNQ_A_CLASS_MARK, class->mark)) ||
-	       (class->reserve_given &&
-		nla_put_u8(skb, SYNQ_A_CLASS_RESERVE, class->reserve)) ||
-	       (class->rate &&
-		(nla_put_u32(skb, SYNQ_A_CLASS_RATE, class->rate) ||
-		 nla_put_u16(skb, SYNQ_A_CLASS_RATE_PER, class->rate_per))) ||
-	       (class->burst &&
-		nla_put_u32(skb, SYNQ_A_CLASS_BURST, class->burst)) ||
-	       put_source_limit(skb, class) ||
-	       nla_put_u8(skb, SYNQ_A_CLASS_EXCESS, class->excess) ||
-	       (class->cap && nla_put_u8(skb, SYNQ_A_CLASS_CAP, class->cap)) ||
-	       (class->max_wait_given &&
-		nla_put_u32(skb, SYNQ_A_CLASS_MAX_WAIT, class->max_wait)) ||
-	       nla_put_u16(skb, SYNQ_A_CLASS_WEIGHT,
-			   class->weight_effective) ||
-	       (class->min_share &&
-		nla_put_u8(skb, SYNQ_A_CLASS_MIN_SHARE, class->min_share)) ||
-	       nla_put_u8(skb, SYNQ_A_CLASS_ENFORCE, !class->observe) ||
-	       nla_put_u8(skb, SYNQ_A_CLASS_RESERVE_EFFECTIVE,
-			  class->reserve_effective) ||
-	       nla_put_u32(skb, SYNQ_A_CLASS_BURST_EFFECTIVE,
-			   class->burst_effective) ||
-	       nla_put_u32(skb, SYNQ_A_CLASS_MAX_WAIT_EFFECTIVE,
-			   class->max_wait_effective) ||
-	       nla_put_u8(skb, SYNQ_A_CLASS_BUILTIN, builtin) ||
-	       nla_put_u32(skb, SYNQ_A_CLASS_MATCHES, class->matches) ||
-	       (class->cookies &&
-		nla_put_u8(skb, SYNQ_A_CLASS_COOKIES, class->cookies));
+	       put_attrs(skb, &synq_class_attrs, class) ||
+	       nla_put_u8(skb, SYNQ_A_CLASS_BUILTIN,
+			  class->slot < SYNQ_SLOT_FIRST);
 }
 
 static int dump_class(struct dump *d)
@@ -145,7 +114,7 @@ static int dump_class(struct dump *d)
 	head = dump_put(d, SYNQ_CMD_CLASS_GET);
 	if (!head)
 		return -EMSGSIZE;
-	err = dump_end(d, head, put_class(d->skb, d->conf, class));
+	err = dump_end(d, head, put_class(d->skb, class));
 	if (!err)
 		d->cb->args[0]++;
 	return err;
@@ -245,24 +214,12 @@ static int dump_listener(struct dump *d)
 	if (!head)
 		return -EMSGSIZE;
 	err = nla_put_u16(d->skb, SYNQ_A_LISTENER_PORT, listener->port->port) ||
-	      nla_put_u8(d->skb, SYNQ_A_LISTENER_ORDER, listener->order) ||
-	      nla_put_u8(d->skb, SYNQ_A_LISTENER_ENFORCE, !listener->observe) ||
-	      nla_put_u8(d->skb, SYNQ_A_LISTENER_APP_ORDER,
-			 listener->app_order) ||
 	      nla_put_u32(d->skb, SYNQ_A_LISTENER_SOCKETS,
 			  atomic_read(&listener->port->sockets)) ||
-	      (listener->synack_retries &&
-	       nla_put_u8(d->skb, SYNQ_A_LISTENER_SYNACK_RETRIES,
-			  listener->synack_retries)) ||
-	      (listener->cookies &&
-	       nla_put_u8(d->skb, SYNQ_A_LISTENER_COOKIES,
-			  listener->cookies)) ||
-	      nla_put_u8(d->skb, SYNQ_A_LISTENER_APP_COOKIES,
-			 listener->app_cookies) ||
+	      put_attrs(d->skb, &synq_listener_attrs, listener) ||
 	      (listener->inside &&
-	       (nla_put_u32(d->skb, SYNQ_A_LISTENER_INSIDE, listener->inside) ||
-		nla_put_u32(d->skb, SYNQ_A_LISTENER_INSIDE_LIMIT,
-			    synq_record_inside_limit(d->sn, listener))));
+	       nla_put_u32(d->skb, SYNQ_A_LISTENER_INSIDE_LIMIT,
+			   synq_record_inside_limit(d->sn, listener)));
 	err = dump_end(d, head, err);
 	if (!err)
 		d->cb->args[0]++;

@@ -7,6 +7,7 @@
  */
 #include <linux/netlink.h>
 #include <net/genetlink.h>
+#include "attribute.h"
 #include "compat.h"
 #include "draft.h"
 #include "edit.h"
@@ -60,58 +61,40 @@ int synq_nl_conf_set_doit(struct sk_buff *skb, struct genl_info *info)
 	return edit(info, edit_conf);
 }
 
-static void read_class(struct synq_class_edit *edit, struct nlattr **attrs)
+static u32 value_of(const struct synq_attr *attr, const struct nlattr *nla)
 {
-	static const struct {
-		u8 attr;
-		u8 field;
-		u8 bits;
-	} map[] = {
-		{ SYNQ_A_CLASS_PRIORITY, SYNQ_CLASS_PRIORITY, 8 },
-		{ SYNQ_A_CLASS_DEFAULT, SYNQ_CLASS_DEFAULT, 8 },
-		{ SYNQ_A_CLASS_MARK, SYNQ_CLASS_MARK, 32 },
-		{ SYNQ_A_CLASS_RESERVE, SYNQ_CLASS_RESERVE, 8 },
-		{ SYNQ_A_CLASS_RATE, SYNQ_CLASS_RATE, 32 },
-		{ SYNQ_A_CLASS_RATE_PER, SYNQ_CLASS_RATE_PER, 16 },
-		{ SYNQ_A_CLASS_BURST, SYNQ_CLASS_BURST, 32 },
-		{ SYNQ_A_CLASS_SOURCE_RATE, SYNQ_CLASS_SOURCE_RATE, 32 },
-		{ SYNQ_A_CLASS_SOURCE_RATE_PER, SYNQ_CLASS_SOURCE_RATE_PER, 16 },
-		{ SYNQ_A_CLASS_SOURCE_BURST, SYNQ_CLASS_SOURCE_BURST, 32 },
-		{ SYNQ_A_CLASS_SOURCE_LEN_V4, SYNQ_CLASS_SOURCE_LEN_V4, 8 },
-		{ SYNQ_A_CLASS_SOURCE_LEN_V6, SYNQ_CLASS_SOURCE_LEN_V6, 8 },
-		{ SYNQ_A_CLASS_EXCESS, SYNQ_CLASS_EXCESS, 8 },
-		{ SYNQ_A_CLASS_CAP, SYNQ_CLASS_CAP, 8 },
-		{ SYNQ_A_CLASS_MAX_WAIT, SYNQ_CLASS_MAX_WAIT, 32 },
-		{ SYNQ_A_CLASS_WEIGHT, SYNQ_CLASS_WEIGHT, 16 },
-		{ SYNQ_A_CLASS_MIN_SHARE, SYNQ_CLASS_MIN_SHARE, 8 },
-		{ SYNQ_A_CLASS_ENFORCE, SYNQ_CLASS_ENFORCE, 8 },
-		{ SYNQ_A_CLASS_COOKIES, SYNQ_CLASS_COOKIES, 8 },
-	};
-	size_t i;
+	return attr->size == sizeof(u32) ? nla_get_u32(nla) :
+	       attr->size == sizeof(u16) ? nla_get_u16(nla) : nla_get_u8(nla);
+}
 
-	for (i = 0; i < ARRAY_SIZE(map); i++) {
-		const struct nlattr *attr = attrs[map[i].attr];
+/* What can be given, the operation's policy has a place for. */
+static void read_attrs(struct synq_edit *edit, const struct synq_attrs *attrs,
+		       struct nlattr **given)
+{
+	unsigned int i;
 
-		if (!attr)
+	edit->has = 0;
+	for (i = 0; i < attrs->n; i++) {
+		const struct synq_attr *attr = &attrs->row[i];
+
+		if (attr->show == SYNQ_SHOW_ONLY || !given[attr->id])
 			continue;
-		edit->has |= BIT(map[i].field);
-		edit->value[map[i].field] =
-			map[i].bits == 32 ? nla_get_u32(attr) :
-			map[i].bits == 16 ? nla_get_u16(attr) :
-					    nla_get_u8(attr);
+		edit->has |= BIT(attr->id);
+		edit->value[attr->id] = value_of(attr, given[attr->id]);
 	}
 }
 
 static int add_class(struct synq_net *sn, struct synq_conf *conf,
 		     struct genl_info *info)
 {
-	struct synq_class_edit edit = {};
+	struct synq_edit edit;
 
 	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_CLASS_NAME))
 		return -EINVAL;
-	edit.name = nla_data(info->attrs[SYNQ_A_CLASS_NAME]);
-	read_class(&edit, info->attrs);
-	return synq_edit_add_class(sn, conf, &edit, info->extack);
+	read_attrs(&edit, &synq_class_attrs, info->attrs);
+	return synq_edit_add_class(sn, conf,
+				   nla_data(info->attrs[SYNQ_A_CLASS_NAME]),
+				   &edit, info->extack);
 }
 
 int synq_nl_class_add_doit(struct sk_buff *skb, struct genl_info *info)
@@ -122,13 +105,14 @@ int synq_nl_class_add_doit(struct sk_buff *skb, struct genl_info *info)
 static int set_class(struct synq_net *sn, struct synq_conf *conf,
 		     struct genl_info *info)
 {
-	struct synq_class_edit edit = {};
+	struct synq_edit edit;
 
 	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_CLASS_NAME))
 		return -EINVAL;
-	edit.name = nla_data(info->attrs[SYNQ_A_CLASS_NAME]);
-	read_class(&edit, info->attrs);
-	return synq_edit_set_class(conf, &edit, info->extack);
+	read_attrs(&edit, &synq_class_attrs, info->attrs);
+	return synq_edit_set_class(conf,
+				   nla_data(info->attrs[SYNQ_A_CLASS_NAME]),
+				   &edit, info->extack);
 }
 
 int synq_nl_class_set_doit(struct sk_buff *skb, struct genl_info *info)
@@ -273,48 +257,17 @@ int synq_nl_service_del_doit(struct sk_buff *skb, struct genl_info *info)
 	return edit(info, del_forward);
 }
 
-static int read_listener(struct synq_listener_edit *edit,
-			 struct genl_info *info)
-{
-	const struct nlattr *enforce = info->attrs[SYNQ_A_LISTENER_ENFORCE];
-	const struct nlattr *app = info->attrs[SYNQ_A_LISTENER_APP_ORDER];
-	const struct nlattr *retries =
-		info->attrs[SYNQ_A_LISTENER_SYNACK_RETRIES];
-	const struct nlattr *cookies = info->attrs[SYNQ_A_LISTENER_COOKIES];
-	const struct nlattr *app_cookies =
-		info->attrs[SYNQ_A_LISTENER_APP_COOKIES];
-	const struct nlattr *inside = info->attrs[SYNQ_A_LISTENER_INSIDE];
-	const struct nlattr *order = info->attrs[SYNQ_A_LISTENER_ORDER];
-
-	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_LISTENER_PORT))
-		return -EINVAL;
-	*edit = (struct synq_listener_edit){
-		.port = nla_get_u16(info->attrs[SYNQ_A_LISTENER_PORT]),
-		.has_order = order,
-		.order = order ? nla_get_u8(order) : 0,
-		.has_app_order = app,
-		.app_order = app && nla_get_u8(app),
-		.has_synack_retries = retries,
-		.synack_retries = retries ? nla_get_u8(retries) : 0,
-		.has_cookies = cookies,
-		.cookies = cookies ? nla_get_u8(cookies) : 0,
-		.has_app_cookies = app_cookies,
-		.app_cookies = app_cookies && nla_get_u8(app_cookies),
-		.has_inside = inside,
-		.inside = inside ? nla_get_u32(inside) : 0,
-		.has_observe = enforce,
-		.observe = enforce && !nla_get_u8(enforce),
-	};
-	return 0;
-}
-
 static int add_listener(struct synq_net *sn, struct synq_conf *conf,
 			struct genl_info *info)
 {
-	struct synq_listener_edit edit;
+	struct synq_edit edit;
 
-	return read_listener(&edit, info) ?:
-	       synq_edit_add_listener(sn, conf, &edit, info->extack);
+	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_LISTENER_PORT))
+		return -EINVAL;
+	read_attrs(&edit, &synq_listener_attrs, info->attrs);
+	return synq_edit_add_listener(sn, conf,
+				      nla_get_u16(info->attrs[SYNQ_A_LISTENER_PORT]),
+				      &edit, info->extack);
 }
 
 int synq_nl_listener_add_doit(struct sk_buff *skb, struct genl_info *info)
@@ -325,10 +278,14 @@ int synq_nl_listener_add_doit(struct sk_buff *skb, struct genl_info *info)
 static int set_listener(struct synq_net *sn, struct synq_conf *conf,
 			struct genl_info *info)
 {
-	struct synq_listener_edit edit;
+	struct synq_edit edit;
 
-	return read_listener(&edit, info) ?:
-	       synq_edit_set_listener(conf, &edit, info->extack);
+	if (GENL_REQ_ATTR_CHECK(info, SYNQ_A_LISTENER_PORT))
+		return -EINVAL;
+	read_attrs(&edit, &synq_listener_attrs, info->attrs);
+	return synq_edit_set_listener(conf,
+				      nla_get_u16(info->attrs[SYNQ_A_LISTENER_PORT]),
+				      &edit, info->extack);
 }
 
 int synq_nl_listener_set_doit(struct sk_buff *skb, struct genl_info *info)

@@ -116,8 +116,8 @@ static bool precedes(const struct synq_record *record, const struct synq_conf *c
 	case SYNQ_ORDER_STRICT:
 		return a->position < b->position;
 	case SYNQ_ORDER_WEIGHTED:
-		return own(record, a) * b->weight_effective <
-		       own(record, b) * a->weight_effective;
+		return own(record, a) * b->weight <
+		       own(record, b) * a->weight;
 	case SYNQ_ORDER_FIFO:
 		break;
 	}
