@@ -6,13 +6,19 @@
 #define _SYNQ_CHUNKS_H
 
 #include "lpm.h"
+#include "synq.h"
 
 int synq_chunks_share(struct synq_lpm *to, const struct synq_lpm *from);
 int synq_chunks_own(struct synq_lpm *lpm, const u8 *key, u8 len, bool insert);
-u32 synq_chunks_places(const struct synq_lpm *lpm, u8 *level);
-struct synq_lpm_index *synq_chunks_index_alloc(u32 places, u8 level);
-void synq_chunks_index_free(struct synq_lpm_index *index);
-void synq_chunks_index(struct synq_lpm *lpm, struct synq_lpm_index *index);
 void synq_chunks_drop(struct synq_lpm *lpm);
+
+/*
+ * Makes indexes of the prefixes that are in force.
+ */
+
+void synq_index_later(struct synq_net *sn);
+u32 synq_index_matches(const struct synq_net *sn);
+void synq_index_net_init(struct synq_net *sn);
+void synq_index_net_exit(struct synq_net *sn);
 
 #endif /* _SYNQ_CHUNKS_H */

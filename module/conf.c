@@ -27,7 +27,6 @@
 #include "chunks.h"
 #include "compat.h"
 #include "conf.h"
-#include "index.h"
 
 static BLOCKING_NOTIFIER_HEAD(observers);
 static atomic64_t serial;	/* of the last snapshot published */

@@ -136,7 +136,7 @@ struct synq_listener {
  *	its prefixes, and @payer
  * @free: after a grace period
  * @payer: memory control group of who began its transaction, with a reference, until
- *	index.c takes it away; may be NULL
+ *	chunks.c takes it away; may be NULL
  * @generation: of the commit that published it
  * @serial: of all snapshots ever published, in any network namespace; not 0
  * @mark_mask: bits of the packet mark that carry a class, 0: none

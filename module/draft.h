@@ -7,6 +7,18 @@
 #define _SYNQ_DRAFT_H
 
 #include "conf.h"
+#include "synq.h"
+
+struct netlink_ext_ack;
+
+/*
+ * A configuration on trial.
+ */
+
+int synq_trial_confirm(struct synq_net *sn);
+u32 synq_trial_left(const struct synq_net *sn);
+void synq_trial_net_init(struct synq_net *sn);
+void synq_trial_net_exit(struct synq_net *sn);
 
 #define SYNQ_DRAFTS_MAX		8	/* open at once in a namespace */
 

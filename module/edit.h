@@ -59,7 +59,7 @@ int synq_edit_set_listener(struct synq_conf *conf, u16 port,
 int synq_edit_del_listener(struct synq_conf *conf, u16 port,
 			   struct netlink_ext_ack *extack);
 
-/* forward.c */
+/* edit.c */
 int synq_forward_add(struct synq_net *sn, struct synq_conf *conf,
 		     const struct synq_service_key *key,
 		     struct netlink_ext_ack *extack);

@@ -11,12 +11,12 @@
 #include <linux/random.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
+#include "chunks.h"
 #include "conf.h"
 #include "draft.h"
 #include "follow.h"
 #include "hold.h"
 #include "hook.h"
-#include "index.h"
 #include "listener.h"
 #include "netlink.h"
 #include "record.h"
@@ -25,7 +25,6 @@
 #include "standing.h"
 #include "synq.h"
 #include "tag.h"
-#include "trial.h"
 
 static unsigned int net_id __read_mostly;
 

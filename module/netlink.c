@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The generic netlink family: thin handlers between messages and draft.c, conf.c,
- * trial.c and classify.c.  What is said and allowed is in the spec,
+ * draft.c and classify.c.  What is said and allowed is in the spec,
  * Documentation/netlink/specs/synq.yaml; the policies and the table of
  * operations are generated from it.
  *
@@ -9,13 +9,146 @@
  */
 #include <linux/module.h>
 #include <linux/netlink.h>
+#include <linux/notifier.h>
 #include <net/genetlink.h>
+#include "chunks.h"
 #include "compat.h"
+#include "conf.h"
 #include "draft.h"
 #include "listener.h"
 #include "netlink.h"
 #include "netlink_gen.h"
-#include "trial.h"
+
+/*
+ * The state of a network namespace as a message: the answer to conf-get, and what
+ * the group "config" hears whenever another configuration is in force, what is on
+ * trial is confirmed, or synq is switched off or on, whoever did it.
+ *
+ * An observer of conf.c: &synq_net.lock is held, so that the messages come in
+ * the order of the generations.  A listener that has no room loses some (ENOBUFS)
+ * and asks for the state.
+ *
+ * Process context.
+ */
+
+static int put_left(struct sk_buff *skb, const struct synq_net *sn)
+{
+	u32 left = synq_trial_left(sn);
+
+	return left ? nla_put_u32(skb, SYNQ_A_CONF_CONFIRM_LEFT, left) : 0;
+}
+
+/**
+ * nl_put_conf() - say what state a network namespace is in
+ * @skb: room for it
+ * @sn: network namespace
+ *
+ * Context: process, &synq_net.lock held
+ * Return: 0; else there was no room
+ */
+static int nl_put_conf(struct sk_buff *skb, const struct synq_net *sn)
+{
+	const struct synq_conf *conf =
+		rcu_dereference_protected(sn->conf, lockdep_is_held(&sn->lock));
+
+	return nla_put_u32(skb, SYNQ_A_CONF_GENERATION, sn->generation) ||
+	       nla_put_u32(skb, SYNQ_A_CONF_MARK_MASK,
+			   conf ? conf->mark_mask : 0) ||
+	       nla_put_u8(skb, SYNQ_A_CONF_BYPASS, READ_ONCE(sn->bypass)) ||
+	       nla_put_u8(skb, SYNQ_A_CONF_ENFORCE,
+			  !(conf && conf->observe)) ||
+	       nla_put_u32(skb, SYNQ_A_CONF_CLASSES,
+			   conf ? synq_conf_classes(conf) : 0) ||
+	       nla_put_u32(skb, SYNQ_A_CONF_MATCHES,
+			   conf ? synq_conf_matches(conf) : 0) ||
+	       nla_put_u32(skb, SYNQ_A_CONF_SERVICES,
+			   conf ? conf->n_services : 0) ||
+	       nla_put_u32(skb, SYNQ_A_CONF_FORWARDS,
+			   conf ? conf->n_forwards : 0) ||
+	       nla_put_u32(skb, SYNQ_A_CONF_LISTENERS,
+			   conf ? conf->n_listeners : 0) ||
+	       put_left(skb, sn) ||
+	       nla_put_u32(skb, SYNQ_A_CONF_SOCKETS,
+			   atomic_read(&sn->sockets)) ||
+	       synq_nl_put_u64(skb, SYNQ_A_CONF_FRAGMENTS,
+			       atomic64_read(&sn->fragments)) ||
+	       synq_nl_put_u64(skb, SYNQ_A_CONF_NO_LISTENER,
+			       atomic64_read(&sn->no_listener)) ||
+	       synq_nl_put_u64(skb, SYNQ_A_CONF_ATTACH_FAILED,
+			       atomic64_read(&sn->attach_failed)) ||
+	       synq_nl_put_u64(skb, SYNQ_A_CONF_ATTACH_BUSY,
+			       atomic64_read(&sn->attach_busy)) ||
+	       synq_nl_put_u64(skb, SYNQ_A_CONF_FOREIGN_OWNER,
+			       atomic64_read(&sn->foreign_owner)) ||
+	       synq_nl_put_u64(skb, SYNQ_A_CONF_MALFORMED,
+			       atomic64_read(&sn->malformed)) ||
+	       nla_put_u32(skb, SYNQ_A_CONF_INDEXED, synq_index_matches(sn)) ||
+	       synq_nl_put_u64(skb, SYNQ_A_CONF_INDEX_FAILED,
+			       atomic64_read(&sn->index_failed));
+}
+
+/**
+ * nl_tell() - tell whoever listens what state a network namespace is in
+ * @sn: network namespace
+ *
+ * Context: process, &synq_net.lock held
+ */
+static void nl_tell(const struct synq_net *sn)
+{
+	struct sk_buff *skb;
+	void *head;
+
+	if (!genl_has_listeners(&synq_nl_family, sn->net, SYNQ_NLGRP_CONFIG))
+		return;
+	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!skb)
+		return;
+	head = genlmsg_put(skb, 0, 0, &synq_nl_family, 0, SYNQ_CMD_CONF_NTF);
+	if (!head || nl_put_conf(skb, sn)) {
+		nlmsg_free(skb);
+		return;
+	}
+	genlmsg_end(skb, head);
+	genlmsg_multicast_netns(&synq_nl_family, sn->net, skb, 0,
+				SYNQ_NLGRP_CONFIG, GFP_KERNEL);
+}
+
+static int on_conf(struct notifier_block *nb, unsigned long event, void *data)
+{
+	const struct synq_conf_change *change = data;
+
+	switch ((enum synq_conf_event)event) {
+	case SYNQ_CONF_PREPARE:
+		break;
+	case SYNQ_CONF_PUBLISHED:
+	case SYNQ_CONF_SWITCHED:
+		nl_tell(change->sn);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block conf_nb = { .notifier_call = on_conf };
+
+/**
+ * nl_event_init() - tell from now on
+ *
+ * Context: process, the family is registered
+ */
+static void nl_event_init(void)
+{
+	synq_conf_observe(&conf_nb);
+}
+
+/**
+ * nl_event_exit() - nobody is told any more on return
+ *
+ * Context: process, the family is registered still
+ */
+static void nl_event_exit(void)
+{
+	synq_conf_ignore(&conf_nb);
+}
 
 static bool userns;
 module_param(userns, bool, 0444);
@@ -100,7 +233,7 @@ int synq_nl_conf_get_doit(struct sk_buff *skb, struct genl_info *info)
 		return -ENOMEM;
 	synq_listener_tend(sn);
 	mutex_lock(&sn->lock);
-	err = synq_nl_put_conf(reply, sn);
+	err = nl_put_conf(reply, sn);
 	mutex_unlock(&sn->lock);
 	return send_reply(reply, info, head, err);
 }
@@ -154,7 +287,7 @@ int synq_nl_conf_confirm_doit(struct sk_buff *skb, struct genl_info *info)
 	mutex_lock(&sn->lock);
 	err = synq_trial_confirm(sn);
 	if (!err)
-		synq_nl_tell(sn);
+		nl_tell(sn);
 	mutex_unlock(&sn->lock);
 	if (err)
 		NL_SET_ERR_MSG(info->extack, "nothing is on trial");
@@ -260,7 +393,7 @@ int synq_netlink_init(void)
 		genl_unregister_family(&synq_nl_family);
 		return err;
 	}
-	synq_nl_event_init();
+	nl_event_init();
 	return 0;
 }
 
@@ -271,7 +404,7 @@ int synq_netlink_init(void)
  */
 void synq_netlink_exit(void)
 {
-	synq_nl_event_exit();
+	nl_event_exit();
 	netlink_unregister_notifier(&release_nb);
 	genl_unregister_family(&synq_nl_family);
 }

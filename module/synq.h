@@ -174,9 +174,9 @@ struct synq_net {
 	u32 generation;			/* conf.c: of @conf; 0 at first */
 	struct list_head drafts;	/* draft.c */
 	struct synq_hooks *hooks[3];	/* hook.c: local, forward, inside; or NULL */
-	struct synq_conf *before;	/* trial.c; NULL: nothing is on trial */
-	unsigned long trial_end;	/* trial.c: jiffies */
-	struct delayed_work trial_work;	/* trial.c */
+	struct synq_conf *before;	/* draft.c; NULL: nothing is on trial */
+	unsigned long trial_end;	/* draft.c: jiffies */
+	struct delayed_work trial_work;	/* draft.c */
 
 	atomic_t sockets;		/* record.c: managed sockets */
 	atomic_t held_bytes;		/* hold.c */
@@ -188,7 +188,7 @@ struct synq_net {
 	atomic64_t attach_failed;	/* listener.c */
 	atomic64_t attach_busy;		/* listener.c */
 	atomic64_t foreign_owner;	/* listener.c */
-	atomic64_t index_failed;	/* index.c */
+	atomic64_t index_failed;	/* chunks.c */
 
 	struct mutex records_lock;	/* record.c: protects @records */
 	struct list_head records;
@@ -199,7 +199,7 @@ struct synq_net {
 	struct synq_given_up given_up[SYNQ_GIVEN_UP];
 	struct work_struct attach_work;	/* set up by listener.c */
 	struct delayed_work tend_work;	/* listener.c */
-	struct delayed_work index_work;		/* index.c */
+	struct delayed_work index_work;		/* chunks.c */
 };
 
 struct synq_net *synq_net(const struct net *net);	/* main.c */
