@@ -2,7 +2,7 @@
 /*
  * Who may use the queues of a listener: the tests at the SYN and at the final
  * ACK.  What follows from the second is gate.c's business, how long the queue may get
- * limit.c's.
+ * admission.c's.
  *
  * A connection that is held (hold.c) leaves its request half open, in the SYN
  * queue, which all classes share and which the kernel prunes when it is half
@@ -19,15 +19,185 @@
  * Called in softirq or process context, under rcu_read_lock().
  */
 #include <linux/build_bug.h>
+#include <linux/cpumask.h>
+#include <linux/limits.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <net/inet_connection_sock.h>
 #include <net/request_sock.h>
 #include <net/tcp.h>
 #include "admission.h"
 #include "law.h"
-#include "limit.h"
 #include "record.h"
+
+/*
+ * The limits: up to which length of an accept queue a class may use it.
+ *
+ * The kernel promotes while the queue holds no more than sk_max_ack_backlog
+ * requests.  A class is promoted while it holds fewer than
+ *
+ *	backlog - reserves of the classes before - slack
+ *
+ * requests of any class, so that a class never occupies a slot reserved for
+ * one before it.  The gate reads the length without a lock, and a child is
+ * queued after it has passed: N CPUs may overshoot by N - 1.  The slack is for
+ * them.  A class always has one slot, however short the backlog.  The first
+ * class has no limit but the kernel's.
+ *
+ * A share of what is accepted is worth nothing without slots: for a class with
+ * a minimum share half as much again of the backlog is kept (who is due waits
+ * for those who are there already, and there must be one after him), for every
+ * class in weighted order its share.  Those of them that the class does not use
+ * come off the limits of all others; those that it uses are counted already.
+ *
+ * The last sixteenth below the limit is for final ACKs of SYN cookies: a
+ * cookie's connection that is refused has no request in the SYN queue whose
+ * SYN-ACK the kernel would send again.  At the SYN a sixteenth more is left (law.h), so
+ * that the gate has little to do.
+ */
+
+#define LIMIT_NONE		U32_MAX
+#define COOKIE_SLACK(backlog)	((backlog) / 16)
+
+/**
+ * limit_share() - slots of the queue that a share of it means
+ * @backlog: of the listener
+ * @share: of @whole; 0: none
+ * @whole: all of it
+ *
+ * Context: any
+ * Return: slots, at least one if @share is
+ */
+static u32 limit_share(u32 backlog, u32 share, u32 whole)
+{
+	return share ? max_t(u32, (u64)backlog * share / whole, 1) : 0;
+}
+
+/**
+ * limit_kept() - slots that only one class may use
+ * @conf: snapshot
+ * @listener: configured
+ * @class: of @conf
+ * @backlog: of the listener
+ *
+ * Context: any
+ * Return: slots
+ */
+static u32 limit_kept(const struct synq_conf *conf,
+		      const struct synq_listener *listener,
+		      const struct synq_class *class, u32 backlog)
+{
+	switch ((enum synq_order)listener->order) {
+	case SYNQ_ORDER_STRICT:
+		return limit_share(backlog, 3 * class->min_share, 2 * 100);
+	case SYNQ_ORDER_WEIGHTED:
+		if (!synq_conf_shares(conf, class))
+			break;
+		return limit_share(backlog, class->weight,
+				   conf->weights);
+	case SYNQ_ORDER_FIFO:
+		break;
+	}
+	return 0;
+}
+
+/**
+ * limit_keeps_any() - are slots kept for any class?
+ * @conf: snapshot
+ * @listener: configured
+ *
+ * Most configurations need not be asked for each class.
+ *
+ * Context: any
+ * Return: true if so
+ */
+static bool limit_keeps_any(const struct synq_conf *conf,
+			    const struct synq_listener *listener)
+{
+	switch ((enum synq_order)listener->order) {
+	case SYNQ_ORDER_STRICT:
+		return conf->min_shares;
+	case SYNQ_ORDER_WEIGHTED:
+		return true;
+	case SYNQ_ORDER_FIFO:
+		break;
+	}
+	return false;
+}
+
+/*
+ * Slots that are kept for others than @class and still free; @any: there are such
+ * slots at all.
+ */
+static u32 free_for_others(const struct synq_conf *conf,
+			   const struct synq_listener *listener,
+			   const struct synq_class *class,
+			   const struct synq_acceptq *queue, u32 backlog,
+			   bool *any)
+{
+	u32 left = 0;
+	u8 i;
+
+	*any = false;
+	if (!limit_keeps_any(conf, listener))
+		return 0;
+	for (i = 0; i < conf->n_positions; i++) {
+		u32 kept;
+
+		if (conf->order[i] == class->slot)
+			continue;
+		kept = limit_kept(conf, listener,
+				  &conf->class[conf->order[i]], backlog);
+		*any |= kept;
+		left += kept - min(kept, synq_acceptq_own(queue, i));
+	}
+	return left;
+}
+
+/**
+ * limit_of() - requests of any class up to which one class may be promoted
+ * @conf: snapshot
+ * @listener: configured
+ * @class: of @conf
+ * @queue: accept queue of the listener
+ * @backlog: of the listener
+ *
+ * Context: any
+ * Return: number, at least 1; LIMIT_NONE if only the kernel's limit counts
+ */
+static u32 limit_of(const struct synq_conf *conf,
+		    const struct synq_listener *listener,
+		    const struct synq_class *class,
+		    const struct synq_acceptq *queue, u32 backlog)
+{
+	bool any;
+	u32 taken = free_for_others(conf, listener, class, queue, backlog,
+				    &any);
+
+	if (class->slot == SYNQ_SLOT_LOCAL || (!class->reserve_before && !any))
+		return LIMIT_NONE;
+	/* A reserve is at least one slot. */
+	if (class->reserve_before)
+		taken += limit_share(backlog, class->reserve_before, 100);
+	taken += min_t(u32, num_online_cpus() - 1, backlog / 16);
+	return backlog > taken ? backlog - taken : 1;
+}
+
+/**
+ * limit_ack() - the same for all but SYN cookies
+ * @limit: of limit_of()
+ * @backlog: of the listener
+ *
+ * Context: any
+ * Return: number, at least 1, or LIMIT_NONE
+ */
+static u32 limit_ack(u32 limit, u32 backlog)
+{
+	if (limit == LIMIT_NONE)
+		return limit;
+	return limit > COOKIE_SLACK(backlog) ? limit - COOKIE_SLACK(backlog) : 1;
+}
 
 static_assert(SYNQ_SLOTS == SYNQ_HANDSHAKES_CLASSES);
 static_assert(SYNQ_MIN_SHARE_MAX < 100);	/* share_ahead() divides by the rest */
@@ -42,9 +212,9 @@ static void limit_first(struct synq_law *law, const struct synq_class *class,
 	if (class->slot == SYNQ_SLOT_LOCAL || !synq_drain_is_known(drain))
 		return;
 	law->limit = synq_law_limit(backlog + 1, backlog);
-	law->kept = max(law->kept, synq_limit_share(backlog,
-						    class->reserve_effective,
-						    100));
+	law->kept = max(law->kept, limit_share(backlog,
+					       class->reserve_effective,
+					       100));
 }
 
 static u32 kept_at_syn(u32 kept, u32 backlog)
@@ -153,7 +323,7 @@ bool synq_admission_has_room(const struct synq_record *record,
 		return true;
 	return !class->cap && !class->reserve_before &&
 	       class->max_wait_effective == SYNQ_WAIT_NONE &&
-	       !synq_limit_keeps_any(conf, listener) &&
+	       !limit_keeps_any(conf, listener) &&
 	       all < synq_law_limit(backlog + 1, backlog);
 }
 
@@ -178,12 +348,12 @@ enum synq_verdict synq_admission_syn(struct synq_record *record,
 	const struct synq_acceptq *queue = &record->acceptq;
 	const struct sock *sk = record->sk;
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
-	u32 limit = synq_limit_of(conf, listener, class, queue, backlog);
+	u32 limit = limit_of(conf, listener, class, queue, backlog);
 	struct synq_law law = {
 		.limit = limit,
-		.kept = kept_at_syn(synq_limit_kept(conf, listener, class, backlog),
+		.kept = kept_at_syn(limit_kept(conf, listener, class, backlog),
 				    backlog),
-		.cap = synq_limit_share(backlog, class->cap, 100),
+		.cap = limit_share(backlog, class->cap, 100),
 		.low = min(drain == &queue->drain ? READ_ONCE(sk->sk_ack_backlog) :
 						    READ_ONCE(record->hold.n),
 			   READ_ONCE(drain->low)),
@@ -198,10 +368,10 @@ enum synq_verdict synq_admission_syn(struct synq_record *record,
 	law.own = synq_acceptq_own(queue, class->position) +
 		  READ_ONCE(record->hold.in[class->slot]) +
 		  READ_ONCE(record->shakes.expected[class->slot]);
-	if (limit == SYNQ_LIMIT_NONE)
+	if (limit == LIMIT_NONE)
 		limit_first(&law, class, &queue->drain, backlog);
 	else
-		law.limit = synq_law_limit(synq_limit_ack(limit, backlog), backlog);
+		law.limit = synq_law_limit(limit_ack(limit, backlog), backlog);
 	if (class->max_wait_effective != SYNQ_WAIT_NONE)
 		law.max_wait_ns = (u64)class->max_wait_effective *
 				  NSEC_PER_MSEC;
@@ -255,14 +425,14 @@ static bool has_slot(const struct synq_record *record, const struct synq_conf *c
 {
 	const struct synq_acceptq *queue = &record->acceptq;
 	u32 backlog = READ_ONCE(record->sk->sk_max_ack_backlog);
-	u32 limit = synq_limit_of(conf, listener, class, queue, backlog);
+	u32 limit = limit_of(conf, listener, class, queue, backlog);
 
-	if (limit == SYNQ_LIMIT_NONE ||
+	if (limit == LIMIT_NONE ||
 	    synq_acceptq_own(queue, class->position) <
-	    synq_limit_kept(conf, listener, class, backlog))
+	    limit_kept(conf, listener, class, backlog))
 		return true;
 	if (final != SYNQ_FINAL_COOKIE)
-		limit = synq_limit_ack(limit, backlog);
+		limit = limit_ack(limit, backlog);
 	return READ_ONCE(record->sk->sk_ack_backlog) < limit;
 }
 

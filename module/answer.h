@@ -9,8 +9,12 @@
 #include <linux/ipv6.h>
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
+#include <linux/types.h>
 #include <net/dsfield.h>
 #include <net/flow.h>
+
+struct sk_buff;
+struct sock;
 
 #define SYNQ_ANSWER_OPTIONS	(40 / 4)
 
@@ -53,9 +57,12 @@ static inline u8 synq_answer_dsfield(const struct sk_buff *syn, bool is_v6)
 		       ipv4_get_dsfield(ip_hdr(syn));
 }
 
-bool synq_answer_route(struct synq_answer *answer, const struct sock *sk,
-		       struct sk_buff *syn, bool is_v6);
-bool synq_answer_send(struct synq_answer *answer, struct synq_answer_tcp *tcp);
 bool synq_answer_reset(const struct sock *sk, struct sk_buff *syn, bool is_v6);
+
+/*
+ * SYN cookies, sent in place of a listener.
+ */
+
+bool synq_cookie_send(const struct sock *sk, struct sk_buff *syn, bool is_v6);
 
 #endif /* _SYNQ_ANSWER_H */

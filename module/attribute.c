@@ -31,11 +31,11 @@ static bool is_inside(u32 limit)
 }
 
 /* How it is sent and where it is kept. */
-#define CLASS(name, field)					\
+#define CLASS_ATTR(name, field)					\
 	.id = SYNQ_A_CLASS_##name,				\
 	.size = sizeof_field(struct synq_class, field),		\
 	.at = offsetof(struct synq_class, field)
-#define LISTENER(name, field)					\
+#define LISTENER_ATTR(name, field)				\
 	.id = SYNQ_A_LISTENER_##name,				\
 	.size = sizeof_field(struct synq_listener, field),	\
 	.at = offsetof(struct synq_listener, field)
@@ -49,36 +49,36 @@ static bool is_inside(u32 limit)
 
 /* finish.c knows the exceptions: the first class waits, and has a reserve. */
 static const struct synq_attr class_rows[] = {
-	{ CLASS(PRIORITY, priority), .show = SYNQ_SHOW_GIVEN },
-	{ CLASS(DEFAULT, is_default) },
-	{ CLASS(MARK, mark), .show = SYNQ_SHOW_SET },
-	{ CLASS(RESERVE, reserve), .show = SYNQ_SHOW_GIVEN, .unset = 0 },
-	{ CLASS(MAX_WAIT, max_wait), .show = SYNQ_SHOW_GIVEN, .unset = 300 /* ms */,
+	{ CLASS_ATTR(PRIORITY, priority), .show = SYNQ_SHOW_GIVEN },
+	{ CLASS_ATTR(DEFAULT, is_default) },
+	{ CLASS_ATTR(MARK, mark), .show = SYNQ_SHOW_SET },
+	{ CLASS_ATTR(RESERVE, reserve), .show = SYNQ_SHOW_GIVEN, .unset = 0 },
+	{ CLASS_ATTR(MAX_WAIT, max_wait), .show = SYNQ_SHOW_GIVEN, .unset = 300 /* ms */,
 	  .is_valid = is_max_wait,
 	  .range = "max-wait is 1..3600000 ms, or 0xffffffff for none" },
-	{ CLASS(RATE, rate), .show = SYNQ_SHOW_SET },
-	{ CLASS(RATE_PER, rate_per), PERIOD, .with = SYNQ_A_CLASS_RATE },
-	{ CLASS(BURST, burst), .show = SYNQ_SHOW_GIVEN,
+	{ CLASS_ATTR(RATE, rate), .show = SYNQ_SHOW_SET },
+	{ CLASS_ATTR(RATE_PER, rate_per), PERIOD, .with = SYNQ_A_CLASS_RATE },
+	{ CLASS_ATTR(BURST, burst), .show = SYNQ_SHOW_GIVEN,
 	  .of = SYNQ_A_CLASS_RATE, .alone = "burst without rate" },
-	{ CLASS(SOURCE_RATE, source_rate), .show = SYNQ_SHOW_SET },
-	{ CLASS(SOURCE_RATE_PER, source_rate_per), PERIOD,
+	{ CLASS_ATTR(SOURCE_RATE, source_rate), .show = SYNQ_SHOW_SET },
+	{ CLASS_ATTR(SOURCE_RATE_PER, source_rate_per), PERIOD,
 	  .with = SYNQ_A_CLASS_SOURCE_RATE },
-	{ CLASS(SOURCE_BURST, source_burst), .show = SYNQ_SHOW_GIVEN, OF_SOURCE_RATE },
-	{ CLASS(SOURCE_LEN_V4, source_len[0]), .show = SYNQ_SHOW_GIVEN,
+	{ CLASS_ATTR(SOURCE_BURST, source_burst), .show = SYNQ_SHOW_GIVEN, OF_SOURCE_RATE },
+	{ CLASS_ATTR(SOURCE_LEN_V4, source_len[0]), .show = SYNQ_SHOW_GIVEN,
 	  .unset = 32 /* bits */, OF_SOURCE_RATE },
-	{ CLASS(SOURCE_LEN_V6, source_len[1]), .show = SYNQ_SHOW_GIVEN,
+	{ CLASS_ATTR(SOURCE_LEN_V6, source_len[1]), .show = SYNQ_SHOW_GIVEN,
 	  .unset = 64 /* bits */, OF_SOURCE_RATE },
-	{ CLASS(EXCESS, excess), .unset = SYNQ_EXCESS_DROP },
-	{ CLASS(CAP, cap), .show = SYNQ_SHOW_SET },
-	{ CLASS(WEIGHT, weight), .unset = 1 },
-	{ CLASS(MIN_SHARE, min_share), .show = SYNQ_SHOW_SET },
-	{ CLASS(ENFORCE, observe), .inverted = true, .unset = 1 },
-	{ CLASS(COOKIES, cookies), .show = SYNQ_SHOW_SET, .unset = SYNQ_COOKIES_INHERIT },
-	{ CLASS(RESERVE_EFFECTIVE, reserve_effective), .show = SYNQ_SHOW_ONLY },
-	{ CLASS(BURST_EFFECTIVE, burst_effective), .show = SYNQ_SHOW_ONLY },
-	{ CLASS(SOURCE_BURST_EFFECTIVE, source_burst_effective), .show = SYNQ_SHOW_ONLY },
-	{ CLASS(MAX_WAIT_EFFECTIVE, max_wait_effective), .show = SYNQ_SHOW_ONLY },
-	{ CLASS(MATCHES, matches), .show = SYNQ_SHOW_ONLY },
+	{ CLASS_ATTR(EXCESS, excess), .unset = SYNQ_EXCESS_DROP },
+	{ CLASS_ATTR(CAP, cap), .show = SYNQ_SHOW_SET },
+	{ CLASS_ATTR(WEIGHT, weight), .unset = 1 },
+	{ CLASS_ATTR(MIN_SHARE, min_share), .show = SYNQ_SHOW_SET },
+	{ CLASS_ATTR(ENFORCE, observe), .inverted = true, .unset = 1 },
+	{ CLASS_ATTR(COOKIES, cookies), .show = SYNQ_SHOW_SET, .unset = SYNQ_COOKIES_INHERIT },
+	{ CLASS_ATTR(RESERVE_EFFECTIVE, reserve_effective), .show = SYNQ_SHOW_ONLY },
+	{ CLASS_ATTR(BURST_EFFECTIVE, burst_effective), .show = SYNQ_SHOW_ONLY },
+	{ CLASS_ATTR(SOURCE_BURST_EFFECTIVE, source_burst_effective), .show = SYNQ_SHOW_ONLY },
+	{ CLASS_ATTR(MAX_WAIT_EFFECTIVE, max_wait_effective), .show = SYNQ_SHOW_ONLY },
+	{ CLASS_ATTR(MATCHES, matches), .show = SYNQ_SHOW_ONLY },
 };
 
 const struct synq_attrs synq_class_attrs = {
@@ -88,14 +88,14 @@ const struct synq_attrs synq_class_attrs = {
 };
 
 static const struct synq_attr listener_rows[] = {
-	{ LISTENER(ORDER, order), .unset = SYNQ_ORDER_STRICT },
-	{ LISTENER(ENFORCE, observe), .inverted = true, .unset = 1 },
-	{ LISTENER(APP_ORDER, app_order) },
-	{ LISTENER(SYNACK_RETRIES, synack_retries), .show = SYNQ_SHOW_SET },
-	{ LISTENER(COOKIES, cookies), .show = SYNQ_SHOW_SET,
+	{ LISTENER_ATTR(ORDER, order), .unset = SYNQ_ORDER_STRICT },
+	{ LISTENER_ATTR(ENFORCE, observe), .inverted = true, .unset = 1 },
+	{ LISTENER_ATTR(APP_ORDER, app_order) },
+	{ LISTENER_ATTR(SYNACK_RETRIES, synack_retries), .show = SYNQ_SHOW_SET },
+	{ LISTENER_ATTR(COOKIES, cookies), .show = SYNQ_SHOW_SET,
 	  .unset = SYNQ_COOKIES_INHERIT },
-	{ LISTENER(APP_COOKIES, app_cookies) },
-	{ LISTENER(INSIDE, inside), .show = SYNQ_SHOW_SET,
+	{ LISTENER_ATTR(APP_COOKIES, app_cookies) },
+	{ LISTENER_ATTR(INSIDE, inside), .show = SYNQ_SHOW_SET,
 	  .is_valid = is_inside, .range = "inside is at most 65535" },
 };
 

@@ -22,11 +22,11 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include "aggregate.h"
 #include "attribute.h"
 #include "chunks.h"
 #include "compat.h"
 #include "conf.h"
+#include "policer.h"
 
 static BLOCKING_NOTIFIER_HEAD(observers);
 static atomic64_t serial;	/* of the last snapshot published */

@@ -14,9 +14,9 @@
 #include <linux/netlink.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
-#include "aggregate.h"
 #include "conf.h"
 #include "draft.h"
+#include "policer.h"
 
 /*
  * A configuration on trial: unless it is confirmed in time, that before it is in

@@ -9,11 +9,11 @@
 #include <linux/bitops.h>
 #include <linux/netlink.h>
 #include <linux/string.h>
-#include "aggregate.h"
 #include "attribute.h"
 #include "compat.h"
 #include "conf.h"
-#include "verdict.h"
+#include "judge.h"
+#include "policer.h"
 
 #define RESERVE_FIRST	25	/* per cent, for the first class */
 #define BURST_MIN	8	/* a browser opens 6 connections at once */

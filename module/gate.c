@@ -16,8 +16,8 @@
 #include <net/tcp.h>
 #include "admission.h"
 #include "gate.h"
-#include "refusal.h"
 #include "segment.h"
+#include "stats.h"
 #include "tcpopt.h"
 
 /* Its connection is already served: it never uses the accept queue. */

@@ -42,7 +42,6 @@
 #include "peek.h"
 #include "record.h"
 #include "seen.h"
-#include "standing.h"
 
 /* --- packets --- */
 

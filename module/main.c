@@ -19,10 +19,10 @@
 #include "hook.h"
 #include "listener.h"
 #include "netlink.h"
+#include "peek.h"
 #include "record.h"
-#include "refusal.h"
 #include "sockopt.h"
-#include "standing.h"
+#include "stats.h"
 #include "synq.h"
 #include "tag.h"
 

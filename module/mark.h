@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Marks by the names of their classes, for other modules.  See mark.c.
+ * Marks by the names of their classes, for other modules.  See classify.c.
  */
 #ifndef _SYNQ_MARK_H
 #define _SYNQ_MARK_H

@@ -13,15 +13,15 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/sched.h>
-#include "aggregate.h"
 #include "attribute.h"
-#include "conf.h"
 #include "compat.h"
+#include "conf.h"
+#include "listener.h"
 #include "netlink.h"
 #include "netlink_gen.h"
-#include "listener.h"
+#include "policer.h"
 #include "record.h"
-#include "refusal.h"
+#include "stats.h"
 
 /* Places of sources that are looked at in one go. */
 #define PLACES		1024

@@ -5,9 +5,16 @@
 #ifndef _SYNQ_STATS_H
 #define _SYNQ_STATS_H
 
+#include <linux/compiler.h>
+#include <linux/jiffies.h>
 #include <linux/percpu.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include "fingerprint.h"
 #include "synq.h"
+#include "tbf.h"
+
+struct synq_class;
 
 struct synq_counters {
 	u64 n[SYNQ_SLOTS][SYNQ_COUNTERS];
@@ -60,5 +67,118 @@ static inline void synq_count(struct synq_port *port, u8 slot,
 {
 	synq_count_add(port, slot, counter, 1);
 }
+
+/*
+ * What is remembered of refused SYNs.
+ */
+
+/**
+ * struct synq_refusal_syn - a SYN, as far as it matters here
+ * @saddr: of the client, network order
+ * @is_v6: it has 16 bytes, and not 4
+ * @now_ns: monotonic clock
+ * @hash: synq_segment_fingerprint()
+ * @is_retry: it was refused before, set by synq_refusal_find()
+ * @source_exceeded: it exceeds the rate of its source, set before
+ *	synq_refusal_note()
+ */
+struct synq_refusal_syn {
+	const void *saddr;
+	bool is_v6;
+	u64 now_ns;
+	u64 hash;
+	bool is_retry;
+	bool source_exceeded;
+};
+
+/**
+ * struct synq_refusal - a sample
+ * @ns: monotonic clock
+ * @addr: of the client, network order
+ * @class: its name at the time
+ * @port: of the listener, host byte order
+ * @reason: enum synq_refused
+ * @is_v6: @addr has 16 bytes, and not 4
+ * @is_retry: the same SYN had been refused before
+ * @observed: it would have been refused, and was let through
+ * @source_exceeded: it exceeded the rate of its source
+ */
+struct synq_refusal {
+	u64 ns;
+	u8 addr[16];
+	char class[SYNQ_NAME_MAX + 1];
+	u16 port;
+	u8 reason;
+	bool is_v6;
+	bool is_retry;
+	bool observed;
+	bool source_exceeded;
+};
+
+/**
+ * struct synq_refusals - the memory of one network namespace
+ * @rcu: freed after a grace period
+ * @sated: jiffies in which the bucket of first tries, of retries, or of final ACKs was
+ *	empty
+ * @sampler: rate and burst of the buckets
+ * @tat: bucket of first tries, of retries, and of final ACKs
+ * @lock: protects @written and @sample
+ * @written: refusals ever written to @sample
+ * @sample: the last ones; number n, from 1, stands at n modulo its size
+ * @fingerprints: of refused SYNs, and of connections that found no slot
+ */
+struct synq_refusals {
+	struct rcu_head rcu;
+	unsigned long sated[3];
+	struct synq_tbf sampler;
+	atomic64_t tat[3];
+	spinlock_t lock;	/* protects next 2 fields */
+	unsigned long written;
+	struct synq_refusal sample[SYNQ_REFUSALS_MAX];
+	struct synq_fingerprints fingerprints;
+};
+
+int synq_refusal_init(void);
+void synq_refusal_exit(void);
+
+bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn);
+void synq_refusal_note(const struct synq_net *sn,
+		       const struct synq_refusal_syn *syn,
+		       const struct synq_port *port,
+		       const struct synq_class *class,
+		       enum synq_verdict verdict, bool observed);
+void synq_refusal_sample(struct synq_refusals *refusals,
+			 const struct synq_refusal_syn *syn,
+			 const struct synq_port *port,
+			 const struct synq_class *class,
+			 enum synq_verdict verdict);
+
+/**
+ * synq_refusal_is_sated() - may nothing be written to the sample now?
+ * @refusals: of a network namespace
+ * @kind: 1 if what is to be written was refused before; 2: a final ACK
+ *
+ * The bucket is not asked again in one jiffy: it has a token in 20 ms.
+ *
+ * Context: any
+ * Return: true if so
+ */
+static inline bool synq_refusal_is_sated(const struct synq_refusals *refusals,
+					 unsigned int kind)
+{
+	const unsigned long now = jiffies;
+
+	/* Pairs with WRITE_ONCE in may_write(). */
+	return READ_ONCE(refusals->sated[kind]) == now;
+}
+
+void synq_refusal_sample_final(const struct synq_net *sn, const struct synq_port *port,
+			       const struct synq_class *class,
+			       enum synq_refused reason, const void *saddr, bool is_v6);
+bool synq_refusal_connection(const struct synq_net *sn, u64 hash);
+bool synq_refusal_knows(const struct synq_net *sn, u64 hash);
+unsigned long synq_refusal_newest(const struct synq_net *sn);
+bool synq_refusal_get(const struct synq_net *sn, unsigned long number,
+		      struct synq_refusal *refusal);
 
 #endif /* _SYNQ_STATS_H */

@@ -162,7 +162,7 @@ struct synq_net {
 	/* read on every SYN and every promotion */
 	struct synq_conf __rcu *conf;	/* conf.c; NULL: unconfigured */
 	bool bypass;			/* conf.c */
-	struct synq_refusals __rcu *refusals;	/* refusal.c; may be NULL */
+	struct synq_refusals __rcu *refusals;	/* stats.c; may be NULL */
 	siphash_key_t key;		/* segment.c */
 
 	/* written on every policed SYN, and not in the line that every packet reads */

@@ -6,7 +6,7 @@
  * synq's hook only: in PREROUTING of the table raw.  The match may stand anywhere.
  *
  * A module of its own, since synq is for servers without x_tables, too.  What a name
- * means is asked for each packet (mark.c): a rule may be there before its class, and
+ * means is asked for each packet (classify.c): a rule may be there before its class, and
  * stays when it goes.  A rule keeps this module loaded, and this module synq, but
  * neither a configuration nor a namespace.
  *
