@@ -7,7 +7,7 @@
  *
  * DOC: the sensor
  *
- * It follows connections by their packets, as LOCAL_IN and LOCAL_OUT see them (seen.c),
+ * It follows connections by their packets, as LOCAL_IN and LOCAL_OUT see them (inside.c),
  * and by nothing else: no socket but the listener is touched, no pointer of a child is
  * kept or replaced.  (A child's address could not be kept, either: its memory may be
  * another's, or not mapped, once a grace period is over.)
@@ -56,7 +56,6 @@
 #include <net/tcp.h>
 #include "compat.h"
 #include "follow.h"
-#include "followed.h"
 #include "inside.h"
 #include "record.h"
 #include "tcpopt.h"

@@ -1,19 +1,95 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Follows connections, to know who waits for an answer.  See follow.c.
+ * Connections that are followed, to know which of them wait for an answer.  See follow.c;
+ * inside.c looks at their packets.
  */
 #ifndef _SYNQ_FOLLOW_H
 #define _SYNQ_FOLLOW_H
 
-#include <linux/types.h>
+#include <linux/ipv6.h>
+#include <linux/list.h>
+#include <linux/rhashtable-types.h>
+#include <linux/skbuff.h>
+#include "inside.h"
 
 struct request_sock;
 struct sk_buff;
 struct sock;
 struct synq_class;
-struct synq_inside;
 struct synq_record;
+struct tcphdr;
 
+/**
+ * struct synq_endpoints - a connection
+ * @peer: address of the client; IPv4: mapped
+ * @own: that of the host
+ * @peer_port: of the client
+ * @own_port: of the listener
+ * @zero: always
+ * @net: network namespace
+ */
+struct synq_endpoints {
+	struct in6_addr peer;
+	struct in6_addr own;
+	__be16 peer_port;
+	__be16 own_port;
+	u32 zero;
+	const struct net *net;
+};
+
+/**
+ * struct synq_followed - a connection that is followed
+ * @node: in the hash
+ * @key: by which it is found
+ * @record: of its listener
+ * @list: of its state
+ * @since_ns: monotonic clock: when its request came
+ * @looked: jiffies: when it was quiet, or looked for
+ * @came: sequence number of what is to come
+ * @sent: and of what is to be sent
+ * @since: &synq_class.since
+ * @bound: the device that its socket is bound to, or 0
+ * @slot: of its class
+ * @state: enum synq_inside_state
+ * @was_stuck: its last request was answered too late
+ * @dead: it is not in the hash any more
+ * @rcu: freed after a grace period
+ */
+struct synq_followed {
+	struct rhash_head node;
+	struct synq_endpoints key;
+	struct synq_record *record;
+	struct list_head list;
+	u64 since_ns;
+	unsigned long looked;
+	u32 came;
+	u32 sent;
+	u32 since;
+	int bound;
+	u8 slot;
+	u8 state;
+	bool was_stuck;
+	bool dead;
+	struct rcu_head rcu;
+};
+
+/* inside.c */
+void synq_followed_set_endpoints(struct synq_endpoints *key, const struct net *net,
+				 const struct sk_buff *skb, const struct tcphdr *th,
+				 bool is_v6, bool is_out);
+bool synq_followed_is_new(u32 *end, u32 seq, u32 len);
+
+struct synq_followed *synq_followed_find(const struct synq_endpoints *key);
+void synq_followed_begin(struct synq_followed *conn, u64 now_ns);
+void synq_followed_answer(struct synq_followed *conn, u64 now_ns);
+void synq_followed_end(struct synq_followed *conn);
+
+static inline bool synq_followed_is_waiting(enum synq_inside_state state)
+{
+	return state == SYNQ_INSIDE_BUSY || state == SYNQ_INSIDE_STUCK;
+}
+
+/* follow.c */
 int synq_follow_module_init(void);
 void synq_follow_module_exit(void);
 

@@ -38,7 +38,7 @@
  *
  * Not held are connections of SYN cookies: the kernel would check each of their segments
  * anew, and reset what comes behind the first.  Nor what has lost its route, or what
- * IPsec's policy would not let through a second time (replay.c).
+ * IPsec's policy would not let through a second time (release.c).
  *
  * The child shall not take that time for the path's: for the kernel its first SYN-ACK was
  * sent a round trip ago, as it was when it came here, and never again; nor has it tried
@@ -73,10 +73,9 @@
 #include "compat.h"
 #include "held.h"
 #include "hold.h"
+#include "inside.h"
 #include "record.h"
 #include "release.h"
-#include "replay.h"
-#include "seen.h"
 
 #define SEGMENTS_MAX	10
 #define ALL_BYTES_MAX	(256 << 20)

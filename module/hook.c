@@ -37,11 +37,11 @@
 #include <net/tcp.h>
 #include "conf.h"
 #include "hook.h"
+#include "inside.h"
 #include "judge.h"
 #include "listener.h"
 #include "peek.h"
 #include "record.h"
-#include "seen.h"
 
 /* --- packets --- */
 

@@ -5,8 +5,12 @@
 #ifndef _SYNQ_INSIDE_H
 #define _SYNQ_INSIDE_H
 
+#include <linux/bits.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/skbuff.h>
 #include <linux/spinlock.h>
+#include <linux/tcp.h>
 #include <linux/types.h>
 #include "climb.h"
 #include "conf.h"
@@ -84,5 +88,35 @@ static inline u32 synq_inside_own(const struct synq_inside *inside,
 	return READ_ONCE(inside->in[SYNQ_INSIDE_BUSY][class->slot]) +
 	       READ_ONCE(inside->in[SYNQ_INSIDE_FRESH][class->slot]);
 }
+
+/*
+ * What is seen of the packets of a connection that is followed.
+ */
+
+/* Most ports have no limit, and most of the others are told apart by six bits. */
+static inline bool synq_seen_is_wanted(const struct synq_conf *conf, __be16 port)
+{
+	const struct synq_listener *listener;
+	u16 number = ntohs(port);
+
+	if (likely(!(conf->inside & BIT_ULL(number % 64))))
+		return false;
+	listener = synq_conf_listener(conf, number);
+	return listener && listener->inside;
+}
+
+/* Bytes behind the header of TCP, which is at @thoff. */
+static inline unsigned int synq_seen_length(const struct sk_buff *skb, unsigned int thoff,
+					    const struct tcphdr *th)
+{
+	unsigned int headers = thoff + 4 * th->doff;
+
+	return th->doff < sizeof(*th) / 4 ? 0 : skb->len - min(headers, skb->len);
+}
+
+void synq_seen_in(const struct net *net, const struct sk_buff *skb,
+		  const struct tcphdr *th, u32 len, bool is_v6);
+void synq_seen_out(const struct net *net, const struct sk_buff *skb,
+		   const struct tcphdr *th, u32 len, bool is_v6);
 
 #endif /* _SYNQ_INSIDE_H */

@@ -5,8 +5,11 @@
 #ifndef _SYNQ_OPS_H
 #define _SYNQ_OPS_H
 
+#include <linux/types.h>
 #include <net/inet_connection_sock.h>
 #include "compat.h"
+
+struct sock;
 
 typedef struct sock *(*synq_syn_recv_fn)(const struct sock *sk,
 					 struct sk_buff *skb,
@@ -54,5 +57,26 @@ synq_ops_get(const struct inet_connection_sock_af_ops *original,
 bool synq_ops_is_foreign(const struct inet_connection_sock_af_ops *ops,
 			 const struct synq_pair *pairs, unsigned int n);
 void synq_ops_disarm(void);
+
+/*
+ * How often a listener sends an unanswered SYN-ACK again.
+ */
+
+/**
+ * struct synq_retries - what was done to one listener
+ * @ours: the number that was set last; 0: none ever
+ * @was: the listener's own
+ * @held: @ours is in force
+ */
+struct synq_retries {
+	u8 ours;
+	u8 was;
+	bool held;
+};
+
+void synq_retries_set(struct synq_retries *retries, struct sock *sk, u8 wanted);
+void synq_retries_disinherit(const struct synq_retries *retries,
+			     struct sock *child);
+u8 synq_retries_of(const struct sock *sk);
 
 #endif /* _SYNQ_OPS_H */

@@ -13,7 +13,7 @@
 #include "handshakes.h"
 #include "hold.h"
 #include "inside.h"
-#include "retries.h"
+#include "ops.h"
 #include "synq.h"
 
 struct synq_ops;

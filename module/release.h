@@ -5,14 +5,38 @@
 #ifndef _SYNQ_RELEASE_H
 #define _SYNQ_RELEASE_H
 
+#include <linux/tcp.h>
 #include <linux/time64.h>
 #include <linux/types.h>
 
-#define SYNQ_RELEASE_TICK	NSEC_PER_MSEC
-
+struct net;
+struct request_sock;
+struct sock;
 struct synq_conf;
 struct synq_hold;
 struct synq_record;
+
+/*
+ * Segments that are given to TCP once more.
+ */
+
+struct sk_buff *synq_replay_copy(const struct sock *sk, struct sk_buff *skb);
+bool synq_replay(struct net *net, struct sk_buff *skb);
+u64 synq_replay_rtt_us(const struct request_sock *req, const struct sk_buff *skb,
+		       u64 now_ns);
+
+static inline u32 synq_replay_seq(const struct sk_buff *skb)
+{
+	return ntohl(tcp_hdr(skb)->seq);
+}
+
+/* Sequence numbers that it takes, its FIN included. */
+static inline u32 synq_replay_length(const struct sk_buff *skb)
+{
+	return skb->len - 4 * tcp_hdr(skb)->doff + tcp_hdr(skb)->fin;
+}
+
+#define SYNQ_RELEASE_TICK	NSEC_PER_MSEC
 
 void synq_release_init(struct synq_hold *hold);
 void synq_release_destroy(struct synq_hold *hold);
