@@ -7,7 +7,6 @@
 #include <linux/minmax.h>
 #include <stdlib.h>
 
-#include "../module/drain.h"
 #include "../module/handshakes.h"
 #include "../module/law.h"
 #include "admission_model.h"

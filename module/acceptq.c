@@ -13,7 +13,7 @@
  *
  * DOC: why a remembered tail never dangles
  *
- * A request that synq places is tagged (tag.c) with an id of this listener and
+ * A request that synq places is tagged (share.c) with an id of this listener and
  * this generation of its configuration, and with its rank.  What has another id
  * is not placed: another generation takes a new id, so nothing placed under
  * one configuration is read under another.
@@ -77,7 +77,7 @@
 #include <net/tcp.h>
 #include "acceptq.h"
 #include "classify.h"
-#include "tag.h"
+#include "share.h"
 
 /* One critical section. */
 struct run {

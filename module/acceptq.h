@@ -10,7 +10,7 @@
 #include <net/inet_connection_sock.h>
 #include <net/sock.h>
 #include "conf.h"
-#include "drain.h"
+#include "law.h"
 #include "share.h"
 
 struct request_sock;

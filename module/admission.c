@@ -11,7 +11,7 @@
  * So a SYN is refused early, by the law in law.c.  It wants to know
  *
  * - what is queued, all in all and of those served before (acceptq.c), or held (hold.c);
- * - how fast the server takes them out, or from among those that are held (drain.c);
+ * - how fast the server takes them out, or from among those that are held (law.c);
  * - what the handshakes under way will add (handshakes.c).
  *
  * The test reads these without a lock and writes nothing, since a flood's SYNs come here.

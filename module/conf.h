@@ -13,7 +13,6 @@
 #include "source.h"
 #include "stats.h"
 #include "synq.h"
-#include "tbf.h"
 
 struct mem_cgroup;
 struct netlink_ext_ack;

@@ -9,9 +9,8 @@
 #include <linux/compiler.h>
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
-#include "drain.h"
-#include "flight.h"
 #include "halfopen.h"
+#include "law.h"
 
 #define SYNQ_HANDSHAKES_CLASSES	SYNQ_HALFOPEN_CLASSES
 

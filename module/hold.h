@@ -10,7 +10,7 @@
 #include <linux/spinlock.h>
 #include <net/sock.h>
 #include "conf.h"
-#include "drain.h"
+#include "law.h"
 
 struct request_sock;
 struct sk_buff;

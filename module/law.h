@@ -5,8 +5,146 @@
 #ifndef _SYNQ_LAW_H
 #define _SYNQ_LAW_H
 
+#include <linux/compiler.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
+
+/*
+ * Handshakes under way, and how many of them will complete.
+ */
+
+#define SYNQ_FLIGHT_ONE		65536	/* fractional part of a ratio */
+
+/**
+ * struct synq_flight_clock - how long the handshakes of a listener take
+ * @mean_ns: smoothed time from SYN to final ACK
+ * @deviation_ns: smoothed mean deviation of it
+ * @samples: handshakes that these have been made of, up to a few
+ * @since_ns: when the present epoch began
+ * @before_ns: when the one before did
+ * @served_ns: when those that were let in will all have been served, if they come as
+ *	they were let in
+ */
+struct synq_flight_clock {
+	u64 mean_ns;
+	u64 deviation_ns;
+	u32 samples;
+	u64 since_ns;
+	u64 before_ns;
+	u64 served_ns;
+};
+
+/**
+ * struct synq_flight_epoch - handshakes of one class, by when they began
+ * @begun: how many did
+ * @open: of those, have not completed; may be off by a few between neighbours, hence
+ *	below zero
+ */
+struct synq_flight_epoch {
+	u32 begun;
+	s32 open;
+};
+
+/**
+ * struct synq_flight - handshakes of one class at one listener
+ * @epoch: the present one, and the one before
+ * @resolved: handshakes whose time is over; scaled down now and then
+ * @completed: of those, completed
+ * @ratio: the same, of SYNQ_FLIGHT_ONE
+ */
+struct synq_flight {
+	struct synq_flight_epoch epoch[2];
+	u32 resolved;
+	u32 completed;
+	u32 ratio;
+};
+
+void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns);
+void synq_flight_clock_add(struct synq_flight_clock *clock, u64 age_ns);
+u64 synq_flight_clock_end(const struct synq_flight_clock *clock);
+void synq_flight_clock_turn(struct synq_flight_clock *clock, u64 now_ns);
+void synq_flight_clock_pace(struct synq_flight_clock *clock,
+			    const struct synq_flight *flight, u32 n,
+			    u32 interval_ns, u32 pace_ns, u64 now_ns);
+
+void synq_flight_init(struct synq_flight *flight);
+void synq_flight_begin(struct synq_flight *flight, u32 n);
+void synq_flight_complete(struct synq_flight *flight,
+			  const struct synq_flight_clock *clock, u64 begun_ns);
+void synq_flight_turn(struct synq_flight *flight);
+u32 synq_flight_expected(const struct synq_flight *flight);
+
+/**
+ * synq_flight_clock_least() - how long most handshakes take at least
+ * @clock: of a listener
+ *
+ * Context: any; callers exclude each other
+ * Return: ns, at most 2 s
+ */
+static inline u32 synq_flight_clock_least(const struct synq_flight_clock *clock)
+{
+	return clock->mean_ns - min(clock->mean_ns, clock->deviation_ns);
+}
+
+/*
+ * How fast a server takes connections out of its accept queue.
+ */
+
+/**
+ * struct synq_drain_window - departures seen
+ * @ns: how long
+ * @departed: how many
+ */
+struct synq_drain_window {
+	u64 ns;
+	u64 departed;
+};
+
+/**
+ * struct synq_drain - the estimate for one queue; all zero at first
+ * @last_ns: time of the last sample; 0: none yet
+ * @span: the present span, in which the queue has never been empty
+ * @counts: it has gone into @known
+ * @known: of spans that count, in the present window and the one before
+ * @flow: departures of late, whether the queue was empty or not
+ * @idled: it was, while @flow was taken
+ * @low_since_ns: time when @low_present was begun
+ * @low_present: least number queued since
+ * @low_before: in the second before
+ * @low: least number queued at an append in the last second or two
+ * @lull_ns: how long none had been appended before the present second began, at most 4 s
+ * @interval_ns: from one departure to the next while the queue is not empty, at
+ *	most 4 s; 0: not known
+ * @pace_ns: the same of late, whether it is empty or not
+ *
+ * One writer at a time; @last_ns and the last four may be read by anybody.
+ */
+struct synq_drain {
+	u64 last_ns;
+	struct synq_drain_window span;
+	bool counts;
+	struct synq_drain_window known[2];
+	struct synq_drain_window flow;
+	bool idled;
+
+	u64 low_since_ns;
+	u32 low_present;
+	u32 low_before;
+
+	u32 low;
+	u32 lull_ns;
+	u32 interval_ns;
+	u32 pace_ns;
+};
+
+void synq_drain_sample(struct synq_drain *drain, u64 now_ns, u32 before,
+		       u32 departed);
+
+/* Has the server been seen to accept?  Else the interval is a guess. */
+static inline bool synq_drain_is_known(const struct synq_drain *drain)
+{
+	return READ_ONCE(drain->known[0].departed);
+}
 
 /**
  * struct synq_law - what a decision is made from

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Longest-prefix match over IPv4 or IPv6 addresses.  See lpm.c and
- * lpm_lookup.c.
+ * lpm.c.
  *
  * A trie is a number of chunks of nodes that belong to the caller.  Its nodes refer
  * to each other by number, so that two tries can have chunks in common, and differ in
@@ -12,7 +12,11 @@
 #ifndef _SYNQ_LPM_H
 #define _SYNQ_LPM_H
 
+#include <linux/bitops.h>
+#include <linux/compiler.h>
+#include <linux/string.h>
 #include <linux/types.h>
+#include <asm/byteorder.h>
 
 /*
  * Places for nodes in a chunk, a power of two: 4 KB.  The first one is not for a node,
@@ -115,7 +119,7 @@ u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len);
 u32 synq_lpm_walk(const struct synq_lpm *lpm, u32 cursor,
 		  const struct synq_lpm_node **node);
 
-/* lpm_lookup.c */
+/* lpm.c */
 u16 synq_lpm_lookup32(const struct synq_lpm *lpm, const u8 *key, u8 *len);
 u16 synq_lpm_lookup128(const struct synq_lpm *lpm, const u8 *key, u8 *len);
 u32 synq_lpm_index_level(const struct synq_lpm *lpm, u8 *level);
@@ -137,6 +141,70 @@ static inline u16 synq_lpm_lookup(const struct synq_lpm *lpm, const u8 *key,
 {
 	return lpm->bits == 32 ? synq_lpm_lookup32(lpm, key, len) :
 				 synq_lpm_lookup128(lpm, key, len);
+}
+
+/* For lpm.c: the bits of prefixes. */
+
+/* An address as numbers, the first bit topmost.  IPv4: the top 32 of @hi. */
+struct synq_lpm_address {
+	u64 hi;
+	u64 lo;
+};
+
+static __always_inline struct synq_lpm_address synq_lpm_load(const u8 *key,
+							     u8 bits)
+{
+	__be64 hi = 0, lo = 0;
+
+	/* Constant sizes, for the compiler to make loads of. */
+	if (bits == 32) {
+		memcpy(&hi, key, 4);
+	} else {
+		memcpy(&hi, key, 8);
+		memcpy(&lo, key + 8, 8);
+	}
+
+	return (struct synq_lpm_address) {
+		.hi = be64_to_cpu(hi),
+		.lo = be64_to_cpu(lo),
+	};
+}
+
+/* Bit @pos, 0 to 127, from the top. */
+static inline unsigned int synq_lpm_bit(struct synq_lpm_address addr, u8 pos)
+{
+	return (pos < 64 ? addr.hi >> (63 - pos) : addr.lo >> (127 - pos)) & 1;
+}
+
+static inline struct synq_lpm_node *synq_lpm_at(const struct synq_lpm *lpm,
+						u32 number)
+{
+	return &lpm->chunk[number / SYNQ_LPM_CHUNK][number % SYNQ_LPM_CHUNK];
+}
+
+static __always_inline u64 synq_lpm_word(const u8 *key)
+{
+	__be64 word;
+
+	memcpy(&word, key, sizeof(word));
+	return be64_to_cpu(word);
+}
+
+/*
+ * Asked of each node that a lookup visits: in place, and with one load as long as the
+ * prefix is not longer than 64 bits.
+ */
+static __always_inline bool synq_lpm_contains(const struct synq_lpm_node *node,
+					      struct synq_lpm_address addr)
+{
+	const u8 len = node->len;
+	u64 other = synq_lpm_word(node->key) ^ addr.hi;
+
+	if (len < 64)
+		return !(other >> 1 >> (63 - len));
+	if (len > 64)
+		other |= (synq_lpm_word(node->key + 8) ^ addr.lo) >> (128 - len);
+	return !other;
 }
 
 #endif /* _SYNQ_LPM_H */

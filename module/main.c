@@ -21,10 +21,10 @@
 #include "netlink.h"
 #include "peek.h"
 #include "record.h"
+#include "share.h"
 #include "sockopt.h"
 #include "stats.h"
 #include "synq.h"
-#include "tag.h"
 
 static unsigned int net_id __read_mostly;
 

@@ -11,8 +11,8 @@
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include "fingerprint.h"
+#include "source.h"
 #include "synq.h"
-#include "tbf.h"
 
 struct synq_class;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of drain.c, in user space.  Run by "make -C module/test check".
+ * Unit tests of law.c, in user space.  Run by "make -C module/test check".
  *
  * A trace is made by a queue that is simulated: connections arrive at random
  * times and a server takes them out by a schedule of its own; every arrival is
@@ -10,7 +10,7 @@
 #include <linux/time64.h>
 #include <linux/types.h>
 
-#include "drain.h"
+#include "law.h"
 #include "tap.h"
 
 #define SECOND	((u64)NSEC_PER_SEC)

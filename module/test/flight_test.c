@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of flight.c, in user space: how many handshakes are expected, compared with a
+ * Unit tests of law.c, in user space: how many handshakes are expected, compared with a
  * list of all of them.  Run by "make -C module/test check".
  */
 #include <linux/math64.h>
@@ -9,7 +9,7 @@
 #include <linux/types.h>
 #include <string.h>
 
-#include "flight.h"
+#include "law.h"
 #include "tap.h"
 
 #define MS	((u64)NSEC_PER_MSEC)

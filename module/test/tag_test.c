@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of tag.c, in user space.  Run by "make -C module/test check".
+ * Unit tests of share.c, in user space.  Run by "make -C module/test check".
  */
 #include <linux/types.h>
 
-#include "tag.h"
+#include "share.h"
 #include "tap.h"
 
 static bool ids(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of tbf.c, in user space.  Run by "make -C module/test check".
+ * Unit tests of source.c, in user space.  Run by "make -C module/test check".
  *
  * Two slow obvious twins, both exact: they count in integers, in units of
  * 10^-9 tokens, divided by the period in seconds, so that one nanosecond is worth
@@ -8,7 +8,7 @@
  *  - a bucket of tokens that is filled and emptied, for clocks that only go
  *    forward;
  *  - virtual scheduling by the letter of its definition, for any clock.
- * Where tbf.c decides otherwise than a twin, the twin must have been within
+ * Where source.c decides otherwise than a twin, the twin must have been within
  * one unit of its resolution of the other decision; then it follows, and any
  * error that added up would show later.
  */
@@ -16,7 +16,7 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
-#include "tbf.h"
+#include "source.h"
 #include "tap.h"
 
 #define SECOND	1000000000ULL	/* in ns */
