@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What was seen lately, by hash: a table of fixed size.  See fingerprint.c.
+ * Was this seen in the last SYNQ_FINGERPRINT_MS, and when?  The table is of fixed
+ * size, whatever comes: the low bits of a keyed hash choose a set, the high 32 are
+ * kept, and the oldest of a set gives way.  So it answers "no" for what it had
+ * to forget, and "yes" for what it never saw once in 2^31 questions.
+ *
+ * The newest of a set stands first, and moves what was there to the second way.  So
+ * nobody need look for the oldest, or for one that is empty.
+ *
+ * Used for what was refused, on many CPUs at once, without a lock: a way is one
+ * 64-bit word that is read and written as a whole.  Of what two CPUs note in one
+ * set at the same instant one may be forgotten, or stand there twice.
+ * On a 32-bit machine a word may be torn: a fingerprint with another's time.
+ * Either way a retry is taken for a first try, or the reverse, in a statistic.
+ *
+ * The clock is an argument; it wraps in 50 days, and what old entries it would
+ * then make young must have the fingerprint, too.  It may be behind that of who
+ * noted, by a tick or two.
  */
 #ifndef _SYNQ_FINGERPRINT_H
 #define _SYNQ_FINGERPRINT_H
@@ -23,15 +39,54 @@ struct synq_fingerprints {
 	u64 way[SYNQ_FINGERPRINT_SETS][2];
 };
 
-int synq_fingerprint_age(const struct synq_fingerprints *table, u64 hash,
-			 u32 now_ms);
-int synq_fingerprint_lately(u64 word, u32 now_ms);
+/* From here on it is the clock that is behind. */
+#define SYNQ_FINGERPRINT_BEHIND_MS	(U32_MAX - 100)
 
-/* Here, since each SYN of a flood is noted: */
+/**
+ * synq_fingerprint_lately() - when was what is found noted?
+ * @word: that was found
+ * @now_ms: clock, wraps
+ *
+ * Return: so many ms ago, up to SYNQ_FINGERPRINT_MS; -1 if not lately
+ */
+static inline int synq_fingerprint_lately(u64 word, u32 now_ms)
+{
+	u32 age = now_ms - (u32)word;
+
+	if (age >= SYNQ_FINGERPRINT_BEHIND_MS)
+		return 0;
+	return age <= SYNQ_FINGERPRINT_MS ? (int)age : -1;
+}
 
 static __always_inline bool synq_fingerprint_is(u64 word, u64 hash)
 {
 	return word >> 32 == hash >> 32 && word;
+}
+
+/**
+ * synq_fingerprint_age() - when was this noted last?
+ * @table: the table
+ * @hash: of what is asked for
+ * @now_ms: clock, wraps
+ *
+ * Context: any
+ * Return: so many ms ago, up to SYNQ_FINGERPRINT_MS; -1 if not lately, or if it
+ * was pushed out since
+ */
+static inline int synq_fingerprint_age(const struct synq_fingerprints *table, u64 hash,
+				       u32 now_ms)
+{
+	const u64 *set = table->way[hash % SYNQ_FINGERPRINT_SETS];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		/* Pairs with WRITE_ONCE in synq_fingerprint_note(). */
+		u64 word = READ_ONCE(set[i]);
+
+		if (synq_fingerprint_is(word, hash))
+			return synq_fingerprint_lately(word, now_ms);
+	}
+	return -1;
 }
 
 /**

@@ -15,8 +15,8 @@
 #include <net/ip.h>
 #include <net/tcp.h>
 #include "admission.h"
+#include "classify.h"
 #include "gate.h"
-#include "segment.h"
 #include "stats.h"
 #include "tcpopt.h"
 

@@ -5,8 +5,8 @@
 #ifndef _SYNQ_JUDGE_H
 #define _SYNQ_JUDGE_H
 
+#include "classify.h"
 #include "conf.h"
-#include "segment.h"
 #include "synq.h"
 
 struct synq_record;

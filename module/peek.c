@@ -35,11 +35,11 @@
 #include <net/mptcp.h>
 #include <net/sock_reuseport.h>
 #include <net/tcp.h>
+#include "classify.h"
 #include "compat.h"
 #include "judge.h"
 #include "peek.h"
 #include "policer.h"
-#include "segment.h"
 #include "stats.h"
 #include "tcpopt.h"
 

@@ -9,8 +9,8 @@
 #include <linux/jiffies.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include "classify.h"
 #include "conf.h"
-#include "segment.h"
 #include "source.h"
 
 struct sk_buff;

@@ -173,7 +173,7 @@ void synq_port_give(struct synq_port *port, u8 slot, u32 since)
  * What is remembered of refused SYNs, of each network namespace that has a
  * configured listener or forwards, in memory of fixed size:
  *
- * - a fingerprint of each (fingerprint.c), by which one that comes again is
+ * - a fingerprint of each (fingerprint.h), by which one that comes again is
  *   told from a first try.  A flood pushes fingerprints out, and then retries
  *   are taken for first tries: the table has room for 8192.  So are connections
  *   of SYN cookies that found no slot, which leave nothing else behind;

@@ -163,7 +163,7 @@ struct synq_net {
 	struct synq_conf __rcu *conf;	/* conf.c; NULL: unconfigured */
 	bool bypass;			/* conf.c */
 	struct synq_refusals __rcu *refusals;	/* stats.c; may be NULL */
-	siphash_key_t key;		/* segment.c */
+	siphash_key_t key;		/* classify.c */
 
 	/* written on every policed SYN, and not in the line that every packet reads */
 	atomic64_t tat[SYNQ_SLOTS] ____cacheline_aligned_in_smp; /* policer.c: buckets */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of fingerprint.c, in user space.  Run by "make -C module/test check".
+ * Unit tests of fingerprint.h, in user space.  Run by "make -C module/test check".
  *
  * The slow twin keeps a list of all that was noted: known is what is among the
  * last two different ones of its set, and not too old.
