@@ -171,7 +171,7 @@ static void void_tails(struct run *run)
 }
 
 /*
- * Who has been accepted since the last run?  Returns how many placed requests
+ * Which requests have been accepted since the last run?  Returns how many placed requests
  * are left, or -1 if too many are unplaced to tell.
  */
 static s64 settle(const struct run *run, const struct sock *sk)
@@ -436,7 +436,7 @@ static void share_out(struct run *run)
 	u32 left;
 	u8 p;
 
-	/* The first has nobody before it. */
+	/* The first has no class before it. */
 	for (left = run->queue->sharing & ~BIT(0); left; left &= left - 1) {
 		p = __ffs(left);
 		member = &run->queue->member[p];
@@ -538,7 +538,7 @@ bool synq_acceptq_place(struct sock *sk, struct synq_acceptq *queue,
 }
 
 /**
- * synq_acceptq_settle() - count who was accepted since the last request came
+ * synq_acceptq_settle() - count requests accepted since the last one came
  * @sk: listener
  * @queue: what is remembered of its accept queue
  * @port: where to count

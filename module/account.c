@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How many requests of each class are in an accept queue, and how many were
- * accepted: accept(2) takes them without telling anybody.
+ * accepted: accept(2) takes them without notice.
  *
  * DOC: what the head tells
  *
@@ -70,7 +70,7 @@ static u32 ahead_by_weight(const struct synq_acceptq *queue, u32 length,
 		ahead += p == position ? own :
 			 min(queued, div_u64(turns, weight));
 	}
-	/* Nobody knows yet where what is not placed will be. */
+	/* Where unplaced requests will be is not known yet. */
 	if (length > total)
 		ahead += length - total;
 	return min_t(u64, ahead, length);
@@ -84,7 +84,7 @@ static u32 ahead_by_weight(const struct synq_acceptq *queue, u32 length,
  *
  * By the configured order, even where that is only observed.
  *
- * Context: any; no lock
+ * Context: no lock
  * Return: 0 up to the length of the queue
  */
 u32 synq_acceptq_ahead(const struct synq_acceptq *queue, const struct sock *sk,
@@ -110,7 +110,7 @@ u32 synq_acceptq_ahead(const struct synq_acceptq *queue, const struct sock *sk,
  * @queue: of the listener
  * @position: of the class
  *
- * Context: any; no lock
+ * Context: no lock
  * Return: those placed and not known to have been accepted
  */
 u32 synq_acceptq_own(const struct synq_acceptq *queue, u8 position)
@@ -123,7 +123,7 @@ u32 synq_acceptq_own(const struct synq_acceptq *queue, u8 position)
  * @queue: of the listener
  * @slot: of the class
  *
- * Context: any; no lock
+ * Context: no lock
  * Return: those placed and not known to have been accepted
  */
 u32 synq_acceptq_queued(const struct synq_acceptq *queue, u8 slot)

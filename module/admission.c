@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may use the queues of a listener: the tests at the SYN and at the final
- * ACK.  What follows from the second is gate.c's business, how long the queue may get
- * admission.c's.
+ * Which classes may use the queues of a listener: the tests at the SYN and at the final
+ * ACK.  gate.c acts on the second.
  *
- * A connection that is held (hold.c) leaves its request half open, in the SYN
- * queue, which all classes share and which the kernel prunes when it is half
- * full; so there must be few.  And a
- * connection that is queued for longer than its client waits is served in vain.
- * So a SYN is refused early, by the law in law.c.  It wants to know
+ * A connection that is held (hold.c) leaves its request half open in the SYN queue, which
+ * all classes share and which the kernel prunes when it is half full.  So few may be held.
+ * And a connection that is queued for longer than its client waits is served in vain.  So a
+ * SYN is refused early, by the law in law.c.  The law needs to know
  *
- * - what is queued, all in all and of those served before (acceptq.c), or held (hold.c);
- * - how fast the server takes them out, or from among those that are held (law.c);
- * - what the handshakes under way will add (handshakes.c).
+ * - how many are queued, in total and ahead of the class (acceptq.c), or held (hold.c);
+ * - how fast the server takes them out of the queue, or out of those held (law.c);
+ * - how many the handshakes under way will add (handshakes.c).
  *
  * The test reads these without a lock and writes nothing, since a flood's SYNs come here.
  *
@@ -45,16 +43,15 @@
  * them.  A class always has one slot, however short the backlog.  The first
  * class has no limit but the kernel's.
  *
- * A share of what is accepted is worth nothing without slots: for a class with
- * a minimum share half as much again of the backlog is kept (who is due waits
- * for those who are there already, and there must be one after him), for every
- * class in weighted order its share.  Those of them that the class does not use
- * come off the limits of all others; those that it uses are counted already.
+ * A share of what is accepted is worth nothing without slots.  For a class with a minimum
+ * share half as much again of the backlog is kept: a connection that is due waits for those
+ * that are there already, and another must come after it.  In weighted order each class
+ * keeps its share.  Kept slots that the class does not use come off the limits of all other
+ * classes; those that it uses are counted already.
  *
- * The last sixteenth below the limit is for final ACKs of SYN cookies: a
- * cookie's connection that is refused has no request in the SYN queue whose
- * SYN-ACK the kernel would send again.  At the SYN a sixteenth more is left (law.h), so
- * that the gate has little to do.
+ * The last sixteenth below the limit is for final ACKs of SYN cookies: if one is refused,
+ * there is no request in the SYN queue whose SYN-ACK the kernel would send again.  At the
+ * SYN another sixteenth is left free (law.h), so that the gate has little to do.
  */
 
 #define LIMIT_NONE		U32_MAX
@@ -66,7 +63,6 @@
  * @share: of @whole; 0: none
  * @whole: all of it
  *
- * Context: any
  * Return: slots, at least one if @share is
  */
 static u32 limit_share(u32 backlog, u32 share, u32 whole)
@@ -81,7 +77,6 @@ static u32 limit_share(u32 backlog, u32 share, u32 whole)
  * @class: of @conf
  * @backlog: of the listener
  *
- * Context: any
  * Return: slots
  */
 static u32 limit_kept(const struct synq_conf *conf,
@@ -109,7 +104,6 @@ static u32 limit_kept(const struct synq_conf *conf,
  *
  * Most configurations need not be asked for each class.
  *
- * Context: any
  * Return: true if so
  */
 static bool limit_keeps_any(const struct synq_conf *conf,
@@ -163,7 +157,6 @@ static u32 free_for_others(const struct synq_conf *conf,
  * @queue: accept queue of the listener
  * @backlog: of the listener
  *
- * Context: any
  * Return: number, at least 1; LIMIT_NONE if only the kernel's limit counts
  */
 static u32 limit_of(const struct synq_conf *conf,
@@ -189,7 +182,6 @@ static u32 limit_of(const struct synq_conf *conf,
  * @limit: of limit_of()
  * @backlog: of the listener
  *
- * Context: any
  * Return: number, at least 1, or LIMIT_NONE
  */
 static u32 limit_ack(u32 limit, u32 backlog)
@@ -230,7 +222,7 @@ static u32 on_their_way(const struct synq_record *record)
 	       READ_ONCE(record->shakes.unseen);
 }
 
-/* Of those that are not queued, who will be served before one that comes now. */
+/* Connections that are not queued yet and will be served before one that comes now. */
 static u32 ahead_of(const struct synq_record *record, const struct synq_conf *conf,
 		    const struct synq_listener *listener,
 		    const struct synq_class *class)
@@ -304,11 +296,10 @@ static void add_pace(struct synq_law *law, const struct synq_record *record,
  * @listener: configured
  * @class: of the SYN
  *
- * For anybody if nothing is queued or under way, and for who has neither cap nor longest
- * wait, nor any limit but the kernel's.  synq_admission_syn() would say the same, from
+ * For every class if nothing is queued or under way, and for a class that has neither
+ * cap nor longest wait, nor any limit but the kernel's.  synq_admission_syn() would say the same, from
  * numbers that need not be asked for.
  *
- * Context: any
  * Return: true if so; false: synq_admission_syn() is to be asked
  */
 bool synq_admission_has_room(const struct synq_record *record,
@@ -335,7 +326,6 @@ bool synq_admission_has_room(const struct synq_record *record,
  * @class: of the SYN
  * @now_ns: monotonic clock, ns; as for synq_handshakes_advance()
  *
- * Context: any
  * Return: SYNQ_VERDICT_ADMIT, SYNQ_VERDICT_QUEUE_REFUSE or
  * SYNQ_VERDICT_WAIT_REFUSE
  */
@@ -444,7 +434,6 @@ static bool has_slot(const struct synq_record *record, const struct synq_conf *c
  * @class: of the connection
  * @final: how it asks
  *
- * Context: any
  * Return: false if it has to wait
  */
 bool synq_admission_promote(const struct synq_record *record,

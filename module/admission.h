@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who may use the queues of a listener.  See admission.c.
+ * Which classes may use the queues of a listener.  See admission.c.
  */
 #ifndef _SYNQ_ADMISSION_H
 #define _SYNQ_ADMISSION_H

@@ -2,7 +2,7 @@
 /*
  * Answers a SYN in place of the listener that it is for: finds the way back,
  * puts a TCP header into a packet and sends it.  What is in the header is the
- * business of who asks (answer.c); here is only the TCP reset.
+ * business of cookies (below); here is only the TCP reset.
  *
  * Everything is as the stack does it for the listener's own SYN-ACK: the route
  * by the listener's device, mark, TOS and user, or by the SYN's where sysctls
@@ -120,7 +120,7 @@ static bool wants_signature(const struct sock *sk, const struct sk_buff *syn)
 }
 
 /**
- * answer_route() - find the way back to who sent a SYN
+ * answer_route() - find the way back to the sender of a SYN
  * @answer: filled in
  * @sk: listener
  * @syn: as conn_request() gets it

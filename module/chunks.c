@@ -225,8 +225,6 @@ static struct synq_lpm_index *chunks_index_alloc(u32 places, u8 level)
 /**
  * chunks_index_free() - undo chunks_index_alloc()
  * @index: that no reader can see; may be NULL
- *
- * Context: any
  */
 static void chunks_index_free(struct synq_lpm_index *index)
 {

@@ -58,7 +58,7 @@ static const struct synq_class *class_of_mark(const struct synq_conf *conf,
 	return NULL;
 }
 
-/* Out of the way of who has no services. */
+/* Out of the way where there are no services. */
 static noinline u16 value_of_service(const struct synq_conf *conf,
 				     const struct synq_client *client, u8 *len,
 				     const struct synq_service_key **key)
@@ -87,7 +87,7 @@ static noinline u16 value_of_service(const struct synq_conf *conf,
  *
  * Mark bits that no class has decide nothing.
  *
- * Context: any; the caller keeps the snapshot
+ * Context: the caller keeps the snapshot
  * Return: never NULL
  */
 const struct synq_class *synq_classify(const struct synq_conf *conf,
@@ -131,7 +131,6 @@ const struct synq_class *synq_classify(const struct synq_conf *conf,
  * @is_v6: @addr has 16 bytes
  * @addr: network order
  *
- * Context: any
  * Return: true if so
  */
 bool synq_classify_is_local(struct net *net, bool is_v6, const void *addr)
@@ -188,7 +187,7 @@ static const struct synq_class *class_of_request(const struct synq_conf *conf,
  *
  * The gate and the accept queue ask for the same request, one right after the other.
  *
- * With BH off only: so nobody else is at that of this CPU.
+ * With BH off only: then nothing else uses that of this CPU.
  */
 struct asked {
 	const struct request_sock *req;
@@ -209,7 +208,7 @@ static DEFINE_PER_CPU(struct asked, asked);
  * The request has the mark of its SYN unless the listener has one of its own
  * (SO_MARK), which then says nothing about the client.
  *
- * Context: any; the caller keeps the snapshot
+ * Context: the caller keeps the snapshot
  * Return: never NULL
  */
 const struct synq_class *synq_classify_request(const struct synq_conf *conf,
@@ -246,8 +245,6 @@ static u32 marked(const struct synq_conf *conf, u32 mark,
  * @conf: snapshot
  * @skb: the packet
  * @class: of its sender
- *
- * Context: any
  */
 void synq_classify_mark(const struct synq_conf *conf, struct sk_buff *skb,
 			const struct synq_class *class)
@@ -266,7 +263,6 @@ void synq_classify_mark(const struct synq_conf *conf, struct sk_buff *skb,
  *
  * As its SYN would have: not where the kernel keeps no marks, or the listener has one.
  *
- * Context: any
  * Return: true if it has another mark now
  */
 bool synq_classify_mark_request(const struct synq_conf *conf,
@@ -287,7 +283,7 @@ bool synq_classify_mark_request(const struct synq_conf *conf,
  * Marks by the names of their classes: all that another module (xt_synq.c) may ask
  * of this one.
  *
- * Mask, classes and marks are those of the moment: whoever asks holds nothing of a
+ * Mask, classes and marks are those of the moment: the caller holds nothing of a
  * configuration, so none is kept for it, and a new one is in force at once.  Without
  * a configuration, a mask, such a class, or a mark of the class, there is nothing to
  * find and nothing to set.  While synq is switched off its marks stay what they are:
@@ -296,7 +292,7 @@ bool synq_classify_mark_request(const struct synq_conf *conf,
  * DOC: why the state of the namespace is there
  *
  * Packets still pass while their namespace is taken down.  Its state is freed after
- * the .exit of everybody, that is when neither devices nor rules are left (net/core/
+ * the .exit of all others, that is when neither devices nor rules are left (net/core/
  * net_namespace.c); from .pre_exit on there is no configuration in it.  The other
  * way to lose it is to unload this module, which its users' need of these symbols
  * prevents.
@@ -318,7 +314,7 @@ static u32 bits_of(struct synq_conf *conf, const char *name)
  * @mark: of the packet
  * @name: of the class
  *
- * Context: any, rcu_read_lock()
+ * Context: rcu_read_lock()
  * Return: true if so
  */
 bool synq_mark_is(const struct net *net, u32 mark, const char *name)
@@ -339,7 +335,7 @@ EXPORT_SYMBOL_NS_GPL(synq_mark_is, SYNQ_NAMESPACE);
  * @mark: of the packet
  * @name: of the class
  *
- * Context: any, rcu_read_lock()
+ * Context: rcu_read_lock()
  * Return: @mark with the value of the class in the bits of the mask; as it was if
  * the class has none
  */
@@ -532,7 +528,7 @@ static u64 ports_and_seq(const struct synq_segment *seg)
 
 /**
  * synq_segment_fingerprint() - by which a refused SYN is known again
- * @sn: network namespace, whose key nobody outside knows
+ * @sn: network namespace, whose key is secret
  * @seg: the SYN
  *
  * A client sends its SYN again with the same ports and the same sequence number; a
@@ -543,7 +539,6 @@ static u64 ports_and_seq(const struct synq_segment *seg)
  * else, which any SYNs do if there are enough; and nothing that comes out of here can
  * be seen from outside.
  *
- * Context: any
  * Return: a hash
  */
 u64 synq_segment_fingerprint(const struct synq_net *sn,
@@ -559,12 +554,11 @@ u64 synq_segment_fingerprint(const struct synq_net *sn,
 
 /**
  * synq_segment_connection() - by which a connection of a SYN cookie is known again
- * @sn: network namespace, whose key nobody outside knows
+ * @sn: network namespace, whose key is secret
  * @skb: a segment of its client, which is to complete its handshake
  *
  * Until it is promoted all its segments acknowledge the cookie, and nothing else.
  *
- * Context: any
  * Return: as synq_segment_fingerprint()
  */
 u64 synq_segment_connection(const struct synq_net *sn,

@@ -82,11 +82,11 @@ static inline bool synq_classify_is_own(struct net *net, int ifindex, bool is_v6
 }
 
 /**
- * synq_classify_unmatched() - the class of who is in no prefix
+ * synq_classify_unmatched() - the class of a source in no prefix
  * @conf: snapshot
  * @is_local: the host itself
  *
- * Context: any; the caller keeps the snapshot
+ * Context: the caller keeps the snapshot
  * Return: never NULL
  */
 static inline const struct synq_class *
@@ -141,11 +141,10 @@ static __always_inline u64 synq_segment_word(const void *words, unsigned int i)
 
 /**
  * synq_segment_addresses6() - of IPv6, what stands for both addresses
- * @sn: network namespace, whose key nobody outside knows
+ * @sn: network namespace, whose key is secret
  * @saddr: 16 bytes, network order
  * @daddr: likewise
  *
- * Context: any
  * Return: for synq_segment_fingerprint_of()
  */
 static __always_inline u64 synq_segment_addresses6(const struct synq_net *sn,
@@ -166,7 +165,6 @@ static __always_inline u64 synq_segment_addresses6(const struct synq_net *sn,
  * @addresses: from IPv4's header, source and destination; or synq_segment_addresses6()
  * @ports_and_seq: the first 8 bytes of the TCP header
  *
- * Context: any
  * Return: a hash
  */
 static __always_inline u64

@@ -182,7 +182,6 @@ static void free_late(struct work_struct *work)
  * "enforce off" alone is something: who switches it off before adding the first
  * class must not find it on.
  *
- * Context: any
  * Return: true if so
  */
 bool synq_conf_is_empty(const struct synq_conf *conf)
@@ -195,7 +194,6 @@ bool synq_conf_is_empty(const struct synq_conf *conf)
  * synq_conf_classes() - number of configured classes, without the built-in
  * @conf: not NULL
  *
- * Context: any
  * Return: 0..SYNQ_CLASSES_MAX
  */
 u32 synq_conf_classes(const struct synq_conf *conf)
@@ -212,7 +210,6 @@ u32 synq_conf_classes(const struct synq_conf *conf)
  * synq_conf_matches() - number of matches, of services included
  * @conf: not NULL
  *
- * Context: any
  * Return: 0..SYNQ_MATCHES_MAX
  */
 u32 synq_conf_matches(const struct synq_conf *conf)
@@ -231,7 +228,6 @@ u32 synq_conf_matches(const struct synq_conf *conf)
  * @conf: not NULL
  * @name: of the class
  *
- * Context: any
  * Return: NULL if there is none
  */
 struct synq_class *synq_conf_class_by_name(struct synq_conf *conf,

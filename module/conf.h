@@ -220,7 +220,7 @@ struct synq_class *synq_conf_class_by_name(struct synq_conf *conf,
  * @conf: snapshot
  * @port: host byte order
  *
- * Context: any; the caller keeps the snapshot
+ * Context: the caller keeps the snapshot
  * Return: NULL if the port is nobody's business
  */
 static inline const struct synq_listener *
@@ -247,7 +247,7 @@ synq_conf_listener(const struct synq_conf *conf, u16 port)
  * @conf: snapshot
  * @port: host byte order
  *
- * Context: any; the caller keeps the snapshot
+ * Context: the caller keeps the snapshot
  * Return: NULL if the port is nobody's business
  */
 static inline struct synq_port *synq_conf_port(const struct synq_conf *conf,
@@ -262,7 +262,7 @@ static inline struct synq_port *synq_conf_port(const struct synq_conf *conf,
  * synq_conf_judges() - is there anything to be judged?
  * @conf: snapshot; NULL: unconfigured
  *
- * Context: any; the caller keeps the snapshot
+ * Context: the caller keeps the snapshot
  * Return: true if so
  */
 static inline bool synq_conf_judges(const struct synq_conf *conf)
@@ -279,7 +279,7 @@ static inline bool synq_conf_judges(const struct synq_conf *conf)
  * Not the host itself, which is always served; nor the built-in default where
  * nobody can be in it.
  *
- * Context: any; the caller keeps the snapshot
+ * Context: the caller keeps the snapshot
  * Return: true if so
  */
 static inline bool synq_conf_shares(const struct synq_conf *conf,
@@ -295,7 +295,7 @@ static inline bool synq_conf_shares(const struct synq_conf *conf,
  * @class: of a snapshot
  * @listener: that it came to
  *
- * Context: any; the caller keeps the snapshot
+ * Context: the caller keeps the snapshot
  * Return: the class's own policy, or else that of the listener
  */
 static inline enum synq_cookies
@@ -311,7 +311,7 @@ synq_conf_cookies(const struct synq_class *class,
  * @listener: of the connection
  * @class: of the connection
  *
- * Context: any; the caller keeps the snapshot
+ * Context: the caller keeps the snapshot
  * Return: true if so
  */
 static inline bool synq_conf_observes(const struct synq_conf *conf,

@@ -69,7 +69,6 @@ static __always_inline bool synq_fingerprint_is(u64 word, u64 hash)
  * @hash: of what is asked for
  * @now_ms: clock, wraps
  *
- * Context: any
  * Return: so many ms ago, up to SYNQ_FINGERPRINT_MS; -1 if not lately, or if it
  * was pushed out since
  */
@@ -95,7 +94,6 @@ static inline int synq_fingerprint_age(const struct synq_fingerprints *table, u6
  * @hash: of what is to be known again
  * @now_ms: clock, wraps
  *
- * Context: any
  * Return: what synq_fingerprint_age() would have returned before
  */
 static __always_inline int

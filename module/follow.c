@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a server works on: which connections of a listener have sent a request and got no
- * answer yet.  Most servers accept at once and queue inside themselves, where nobody can
- * put them into order; so a class is let in while few enough are busy (synq_gate()), and
+ * answer yet.  Most servers accept at once and queue inside themselves, where connections
+ * cannot be put into order; so a class is let in while few enough are busy (synq_gate()), and
  * the others are held (hold.c).
  *
  * DOC: the sensor
@@ -22,15 +22,15 @@
  *		pong.  It does not count, nor does its next request, until one is answered
  *		in time.
  *
- * An answer is whatever the server sends: a server's banner answers nobody, each
+ * An answer is whatever the server sends: a server's banner is no answer, each
  * flight of a TLS handshake is an answer, and so is a ticket of TLS 1.3 that leaves
  * after the request has come; an answer over another subflow of MPTCP is not seen.
  *
  * Followed are connections that the gate has let through while the listener has a limit,
  * at its own port: an answer from any other port (TPROXY) would not be found.  Up to
- * OWN_MAX of a listener, NET_MAX of a network namespace and ALL_MAX of all; who is not
- * followed does not count.  It ends with the server's FIN or a reset.  A connection may end
- * without (a time-out), so whoever has been quiet for LOOK_PERIOD is looked for among the
+ * OWN_MAX of a listener, NET_MAX of a network namespace and ALL_MAX of all; one that is
+ * not followed does not count.  It ends with the server's FIN or a reset.  A connection may end
+ * without (a time-out), so one that has been quiet for LOOK_PERIOD is looked for among the
  * established.  Two of the same addresses and ports, in two VRFs, are taken for one.
  *
  * DOC: why nothing is used after it is gone

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The gate: at the final ACK, may this connection be promoted from the SYN queue to the
- * accept queue now?  admission.c knows whether its class has a slot; this file knows when
- * having none must not matter, has connections held that have to wait (hold.c), and
- * counts.
+ * accept queue now?  admission.c knows whether its class has a slot.  This file knows when
+ * that does not matter, has hold.c hold the connections that have to wait, and counts.
  *
  * Connections of SYN cookies are not held: they are dropped, as by the stock kernel.
  *
@@ -30,8 +29,8 @@ static bool is_mp_join(const struct sk_buff *skb)
 }
 
 /*
- * It leaves nothing behind, and asks again with each segment of its client; but its
- * handshake is over, as it was foreseen.
+ * It leaves nothing behind, and asks again with each segment of its client.  But its
+ * handshake has completed, as expected, and counts once.
  */
 static void turn_away(const struct synq_gate *gate)
 {
@@ -57,7 +56,7 @@ static void sample(const struct synq_gate *gate, enum synq_refused reason)
 				  is_v6);
 }
 
-/* Its handshake is over, and no flood's, whether it gets in or not. */
+/* Its handshake has completed, so it is not a flood's, whether it gets in or not. */
 static void end_handshake(const struct synq_gate *gate)
 {
 	if (!synq_acceptq_was_asked(gate->record->sk, gate->req))
@@ -126,7 +125,7 @@ static enum synq_gate_answer put_off(const struct synq_gate *gate)
 	return SYNQ_GATE_REFUSE;
 }
 
-/* Others are held who come before it, and for whom there is room. */
+/* Connections that come before it are held, and there is room for them. */
 static enum synq_gate_answer follow(const struct synq_gate *gate)
 {
 	if (hold(gate))
@@ -153,7 +152,7 @@ enum synq_gate_answer synq_gate(const struct synq_gate *gate)
 					       gate->class, gate->final);
 
 	if (synq_conf_observes(gate->conf, gate->listener, gate->class)) {
-		/* Who finds it full is turned away by the kernel, and counted when let in. */
+		/* If it is full the kernel turns it away; it is counted when it is let in. */
 		if (!has_slot && !is_full && !is_mp_join(gate->skb))
 			synq_count(record->counters, gate->class->slot,
 				   SYNQ_COUNT_WOULD_HOLD);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose requests are in the SYN queue: SYNs let through to a listener that have
+ * Which requests are in the SYN queue: SYNs let through to a listener that have
  * not been answered by a final ACK yet.  And when has a class had its share of it?
  *
  * The kernel counts its half-open requests, but not by class, and does not tell
@@ -15,14 +15,14 @@
  *
  * DOC: shares
  *
- * Half of the queue is shared out alike among the classes; who comes first has the
- * other half.  So a class may use what no other class has a claim to, up to all of
+ * Half of the queue is shared out alike among the classes; the other half is first
+ * come, first served.  So a class may use what no other class has a claim to, up to all of
  * the queue where it is the only one, and finds its share free whatever the others
  * do.
  *
  * A class has had its share while the queue holds no more for it, or a quarter of the
  * queue is occupied by requests of its own that are not expected to be answered any more:
- * each of those is sent several SYN-ACKs, to whoever it was that did not ask for them.
+ * each of those is sent several SYN-ACKs, to an address that did not ask for them.
  * Handshakes that only take long, as those of far clients do, are expected.  That may
  * be over in a moment, and is asked for each SYN anew: while a flood lasts, it has that
  * quarter, and what expires of it is replaced.
@@ -83,8 +83,6 @@ static void advance(struct synq_halfopen *halfopen, u64 now_ns)
  * synq_halfopen_init() - none yet
  * @halfopen: zero
  * @now_ns: monotonic clock, ns
- *
- * Context: any
  */
 void synq_halfopen_init(struct synq_halfopen *halfopen, u64 now_ns)
 {
@@ -98,7 +96,7 @@ void synq_halfopen_init(struct synq_halfopen *halfopen, u64 now_ns)
  * @class: of the SYN
  * @now_ns: monotonic clock, ns
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 void synq_halfopen_begin(struct synq_halfopen *halfopen, u8 class, u64 now_ns)
 {
@@ -119,7 +117,7 @@ void synq_halfopen_begin(struct synq_halfopen *halfopen, u8 class, u64 now_ns)
  * The SYN may have come in the slice before that.  One that was taken for gone is
  * not counted any more.
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 void synq_halfopen_answered(struct synq_halfopen *halfopen, u8 class,
 			    u64 now_ns, u64 age_ns)
@@ -141,9 +139,9 @@ void synq_halfopen_answered(struct synq_halfopen *halfopen, u8 class,
  * @halfopen: of the listener
  * @class: the number
  *
- * The requests of the former are nobody's any more.
+ * The requests of the former belong to no class any more.
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 void synq_halfopen_forget(struct synq_halfopen *halfopen, u8 class)
 {
@@ -173,7 +171,7 @@ static u8 most_in(struct synq_halfopen *halfopen, u64 slice)
  *
  * What was counted since the last time may still be on its way there.
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 void synq_halfopen_settle(struct synq_halfopen *halfopen, u64 now_ns,
 			  u32 length)
@@ -202,7 +200,6 @@ void synq_halfopen_settle(struct synq_halfopen *halfopen, u64 now_ns,
  * @room: of the queue
  * @classes: that have a share; not 0
  *
- * Context: any
  * Return: requests; all shares together are at most half of the room
  */
 u32 synq_halfopen_share(u32 room, u32 classes)
@@ -214,7 +211,6 @@ u32 synq_halfopen_share(u32 room, u32 classes)
  * synq_halfopen_is_full() - does the queue hold no more requests of a class?
  * @sight: of the class
  *
- * Context: any
  * Return: true if so
  */
 bool synq_halfopen_is_full(const struct synq_halfopen_sight *sight)
@@ -241,7 +237,6 @@ static u32 most_idle(const struct synq_halfopen_sight *sight)
  * are not expected to be answered?
  * @sight: of the class
  *
- * Context: any
  * Return: true if so
  */
 bool synq_halfopen_is_idle(const struct synq_halfopen_sight *sight)
@@ -253,7 +248,6 @@ bool synq_halfopen_is_idle(const struct synq_halfopen_sight *sight)
  * synq_halfopen_is_busy() - is it clearly not?
  * @sight: of the class
  *
- * Context: any
  * Return: true if it is less than half of what is too much
  */
 bool synq_halfopen_is_busy(const struct synq_halfopen_sight *sight)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose requests are in the SYN queue.  See halfopen.c.
+ * Which requests are in the SYN queue.  See halfopen.c.
  */
 #ifndef _SYNQ_HALFOPEN_H
 #define _SYNQ_HALFOPEN_H
@@ -71,7 +71,6 @@ bool synq_halfopen_is_busy(const struct synq_halfopen_sight *sight);
  * Without cookies the kernel keeps the last quarter of @syn_backlog for
  * destinations that it knows.
  *
- * Context: any
  * Return: requests, at least 1
  */
 static inline u32 synq_halfopen_room(u32 backlog, u32 syn_backlog, bool cookies)
@@ -90,7 +89,6 @@ static inline u32 synq_halfopen_room(u32 backlog, u32 syn_backlog, bool cookies)
  * others have a claim to, a half, and what is spare, a sixteenth, less than there is
  * room for.
  *
- * Context: any
  * Return: true if so
  */
 static inline bool synq_halfopen_is_low(u32 room, u32 length)

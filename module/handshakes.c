@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handshakes under way at one listener, by class: who has begun, who is half open, and how
- * many are expected to complete.  admission.c decides by it.
+ * Handshakes under way at one listener, by class: how many have begun, how many are half
+ * open, and how many are expected to complete.  admission.c decides by it.
  *
- * Who is let in takes the lock.  A SYN that is refused reads what publish() has written, and
- * takes it only if it is the first to come after the end of an epoch, and nobody else has
- * it.  N CPUs may let N - 1 too many through.
+ * A SYN that is let in takes the lock.  A SYN that is refused reads what publish() has
+ * written, and takes the lock only if it is the first after the end of an epoch and the
+ * lock is free.  N CPUs may let N - 1 too many through.
  *
- * A flood that is answered by cookies is let in, too.  So the begins of a class of which
- * hardly any completes are counted on their CPU, and told to the others some dozens at a
- * time: what that leaves out of account is less than those that are expected of as many.
+ * A flood that is answered by cookies is let in, too.  So if hardly any handshake of a class
+ * completes, each CPU counts its begins by itself and adds them some dozens at a time.  What
+ * is not added yet is less than what is expected of as many.
  *
  * bench/begin_cost.c runs this file in user space.
  *
@@ -32,7 +32,7 @@
 /* So often synq_handshakes_settle() has anything to do. */
 #define SETTLE_NS	(4 * NSEC_PER_MSEC)
 
-/* So long are those waited for who came before the listener was managed. */
+/* So long are requests waited for that came before the listener was managed. */
 #define UNSEEN_NS	NSEC_PER_SEC
 
 static_assert(SYNQ_HANDSHAKES_CLASSES <= 32);	/* bits of synq_handshakes.busy */
@@ -61,8 +61,6 @@ static void publish_clock(struct synq_handshakes *shakes)
  * @shakes: zero, but for @begun
  * @unseen: requests in the SYN queue
  * @now_ns: monotonic clock, ns
- *
- * Context: any
  */
 void synq_handshakes_init(struct synq_handshakes *shakes, u32 unseen, u64 now_ns)
 {
@@ -85,7 +83,7 @@ void synq_handshakes_init(struct synq_handshakes *shakes, u32 unseen, u64 now_ns
  *
  * A SYN that was judged by the snapshot before may still count for the wrong one.
  *
- * Context: any, also under other locks: @shakes' own is the innermost
+ * Context: also under other locks: @shakes' own is the innermost
  */
 void synq_handshakes_forget(struct synq_handshakes *shakes, u32 classes)
 {
@@ -106,7 +104,7 @@ static bool is_empty(const struct synq_flight *flight)
 	return !flight->epoch[0].begun && !flight->epoch[1].begun;
 }
 
-/* One epoch at most: who stood still is waited for once more. */
+/* One epoch at most: after a stall, the delayed ones are waited for once more. */
 static void turn(struct synq_handshakes *shakes, u64 now_ns)
 {
 	u32 left;
@@ -132,8 +130,6 @@ static void turn(struct synq_handshakes *shakes, u64 now_ns)
  * synq_handshakes_advance() - let time pass
  * @shakes: of the listener
  * @now_ns: monotonic clock, ns; may be of a moment ago
- *
- * Context: any
  */
 void synq_handshakes_advance(struct synq_handshakes *shakes, u64 now_ns)
 {
@@ -144,12 +140,10 @@ void synq_handshakes_advance(struct synq_handshakes *shakes, u64 now_ns)
 }
 
 /**
- * synq_handshakes_settle() - compare who is half open with what the kernel has
+ * synq_handshakes_settle() - compare what is half open with what the kernel has
  * @shakes: of the listener
  * @length: of its SYN queue
  * @now_ns: as for synq_handshakes_advance()
- *
- * Context: any
  */
 void synq_handshakes_settle(struct synq_handshakes *shakes, u32 length, u64 now_ns)
 {
@@ -219,7 +213,7 @@ void synq_handshakes_begin(struct synq_handshakes *shakes, u8 class,
  * @is_timed: that was sent once only
  * @now_ns: monotonic clock, ns
  *
- * Of a SYN cookie nobody knows when its SYN came: as long ago as handshakes take.
+ * When the SYN of a cookie came is not known: as long ago as handshakes take.
  */
 void synq_handshakes_complete(struct synq_handshakes *shakes, u8 class,
 			      enum synq_final final, u64 age_ns, bool is_timed,

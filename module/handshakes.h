@@ -26,12 +26,12 @@ struct synq_begun {
 
 /**
  * struct synq_handshakes - handshakes of one listener
- * @lock: protects @clock, @busy, @flight and @halfopen, and who writes the rest
+ * @lock: protects @clock, @busy, @flight and @halfopen, and writers of the rest
  * @clock: how long they take
  * @busy: classes whose @flight may have anything that time resolves, as bits
  * @since_ns: since when the listener is managed
  * @flight: by class; ratios may be read without the lock
- * @halfopen: whose requests are in the SYN queue
+ * @halfopen: requests in the SYN queue, by class
  * @idle_since_ns: by class, see synqueue.c
  * @begun: by CPU; NULL without memory
  * @due_ns: when the epoch ends

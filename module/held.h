@@ -16,9 +16,9 @@
  * struct synq_held - a connection that is held
  * @node: in the hash, by @req
  * @req: its request, with a reference
- * @record: of its listener; compared only, unless it is that of who asks
- * @list: in its FIFO, unless somebody owns it
- * @all: among all, whoever was looked at longest ago first
+ * @record: of its listener; compared only, unless it is the caller's
+ * @list: in its FIFO, unless it is owned
+ * @all: among all, the one that was looked at longest ago first
  * @looked: jiffies: when that was
  * @segments: made by synq_replay_copy(), at least one while it is in its FIFO
  * @bytes: of them

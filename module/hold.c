@@ -40,9 +40,9 @@
  * anew, and reset what comes behind the first.  Nor what has lost its route, or what
  * IPsec's policy would not let through a second time (release.c).
  *
- * The child shall not take that time for the path's: for the kernel its first SYN-ACK was
- * sent a round trip ago, as it was when it came here, and never again; nor has it tried
- * accurate ECN in vain.
+ * The time held must not count as the path's.  So before a replay the request looks as if
+ * its first SYN-ACK was sent one round trip ago and was never retransmitted, and as if
+ * accurate ECN had not failed.
  *
  * DOC: why nothing is used after it is gone
  *
@@ -50,10 +50,11 @@
  *    meanwhile, by which it is found.  The request has one to its listener.
  * 2. It is found under rcu_read_lock(), in a hash of all of them, by its request alone, and
  *    is freed a grace period after it has left the hash.  It is looked at, and its
- *    segments are touched, with the lock of its record, and only by who is in the gate of
- *    that very record, which is there for a grace period after that (record.c).
- * 3. Who takes it out of its list, with the lock, owns it until it is put back, or out of
- *    the hash: the timer, or who flushes.  Segments that come meanwhile join the others.
+ *    segments are touched, with the lock of its record, and only in the gate of that very
+ *    record, which is there for a grace period after that (record.c).
+ * 3. The function that takes it out of its list, with the lock, owns it until it is put
+ *    back, or out of the hash: the timer, or a flush.  Segments that come meanwhile join
+ *    the others.
  *    What its owner gives to TCP after it has left the hash does not come back to it.
  * 4. Segments are given to TCP with no lock of ours.
  * 5. The timer is armed with the lock, while the record is not closed.  The record is
@@ -243,7 +244,7 @@ void synq_held_list_in(struct synq_held *held, bool first)
 		list_add_tail(&held->list, &hold->fifo[held->slot]);
 }
 
-/* Its owner is who calls: rule 3. */
+/* The caller owns it: rule 3. */
 void synq_held_list_out(struct synq_held *held)
 {
 	struct synq_hold *hold = &held->record->hold;
@@ -252,7 +253,7 @@ void synq_held_list_out(struct synq_held *held)
 	list_del_init(&held->list);
 }
 
-/* Whether somebody owns it or not: nobody shall overtake it meanwhile. */
+/* Whether it is owned or not: no other shall overtake it meanwhile. */
 static void count_in(struct synq_held *held, int n)
 {
 	struct synq_hold *hold = &held->record->hold;
@@ -303,7 +304,7 @@ static void give(struct synq_record *record, struct sk_buff *skb)
 
 /**
  * synq_held_end() - a connection is not held any more
- * @held: its owner is who calls; it is freed
+ * @held: owned by the caller; it is freed
  * @of_use: what is left of its segments is given to TCP
  * @counter: what has become of it
  *
@@ -360,7 +361,7 @@ enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 	/* Rule 2. */
 	if (!held || held->record != record)
 		return SYNQ_HOLD_STRANGER;
-	/* By who owns it, which is this CPU then. */
+	/* By its owner, which is this CPU then. */
 	if (READ_ONCE(held->replayed) == skb)
 		return held->forced ? SYNQ_HOLD_FORCED : SYNQ_HOLD_REPLAY;
 	/* The kernel would reset it. */
@@ -382,7 +383,7 @@ enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 }
 
 /**
- * synq_hold_is_before() - is somebody held for whom there is room, and who is to be
+ * synq_hold_is_before() - is one held for which there is room, and which is to be
  * promoted before a class, or may be?
  * @record: of the listener
  * @conf: snapshot

@@ -24,7 +24,7 @@ struct synq_record;
  * @n: how many there are; may be read without the lock
  * @in: by slot of their class, likewise
  * @ticks: of @timer
- * @in_vain: of those, the last ones that released nobody
+ * @in_vain: of those, the last ones that released nothing
  * @drain: how fast they leave; read without the lock
  * @left: how many were released since the last one came
  * @bytes: truesize of their segments

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * netfilter's hooks.  The only file that knows what they are; it reads IP headers, and
- * finds TCP's.
+ * netfilter's hooks.  Only this file knows their verdicts.  It reads IP headers, and finds
+ * the TCP header.
  *
  * PREROUTING	after nft's and iptables' raw chains (which may mark) and before conntrack
  *		(so that a refused SYN costs no entry): SYNs that their listener would
@@ -9,8 +9,8 @@
  * LOCAL_IN	after the host's firewall: finds the listener of a SYN.  An unmanaged
  *		listener is managed from then on (listener.c), so that its very first SYN is
  *		judged.  NAT has rewritten the SYN by now, and TPROXY has chosen its socket.
- *		Also, at the end, what comes for connections that are followed (inside.c).
- * LOCAL_OUT	what is sent by those.
+ *		Also, last of all, packets of connections that are followed (inside.c).
+ * LOCAL_OUT	packets that those send.
  * FORWARD	SYNs for the destinations of other hosts that are named (conf->forward) are
  *		policed (judge.c), after the firewall, and after the destination was
  *		rewritten.  Fragments pass unless conntrack has reassembled them.
@@ -59,7 +59,7 @@ static bool is_whole4(const struct sk_buff *skb)
 	return !ip_is_fragment(ip_hdr(skb)) && is_to_be_judged(skb);
 }
 
-/* Most of what comes is no SYN, and is asked nothing else.  Where it is not sure: true. */
+/* Most packets are no SYNs, and nothing else is tested.  If it is not sure: true. */
 static __always_inline bool may_be_syn(const struct sk_buff *skb, unsigned int thoff)
 {
 	const struct tcphdr *th;
@@ -159,7 +159,7 @@ static bool is_syn(const struct tcphdr *th)
 }
 
 /*
- * A SYN that the stack drops before it asks who listens, or as soon as it has:
+ * A SYN that the stack drops before it looks up a listener, or right after:
  * its header is not all there, or it has flags that no SYN has.  Of a fragment
  * the rest may come.
  */

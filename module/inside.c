@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How many connections a server works on, and how many it may (design: "inside").  Most
- * servers accept at once and queue inside themselves, where nobody can put them into
+ * servers accept at once and queue inside themselves, where they cannot be put into
  * order.  So a class is let in while few enough are busy (follow.c), and the others are
  * held (hold.c).
  *
- * A class comes in while fewer are busy of it and of those before it than the limit: so
- * who is preferred never waits outside for the others, and at most twice the limit are
- * inside.  In other orders than strict all classes count.  A class with a minimum share
- * has that of the limit, whoever else is busy.  Reserves have no meaning here: the first
- * class has all of the limit for itself.
+ * A class is let in while fewer connections of it and of the classes before it are busy than
+ * the limit.  So a preferred connection never waits for others, and at most twice the limit
+ * are inside.  In other orders than strict all classes count.  A class with a minimum share
+ * has that share of the limit, whatever else is busy.  Reserves have no meaning here: the
+ * first class has all of the limit for itself.
  *
  * Fail open.  While connections are held and nothing is answered for a second the limit is
- * doubled, and again each further second: a server that stands still, or one whose answers
- * nobody sees, ends as with the stock kernel.  With the next answer it is what it was.
+ * doubled, and again each further second.  So a stalled server, or one whose answers are not
+ * seen, ends as with the stock kernel.  The next answer restores the limit.
  *
  * Softirq, or process context with BH off, under rcu_read_lock().
  */
@@ -34,7 +34,7 @@
 #define OPENED_MAX	16
 
 /**
- * synq_inside_init() - nobody is inside
+ * synq_inside_init() - nothing is inside
  * @inside: in a record that cannot be found yet
  */
 void synq_inside_init(struct synq_inside *inside)
@@ -51,7 +51,6 @@ void synq_inside_init(struct synq_inside *inside)
  * @inside: of the listener
  * @listener: configured, with a limit
  *
- * Context: any
  * Return: connections
  */
 u32 synq_inside_limit(const struct synq_inside *inside,
@@ -92,7 +91,6 @@ static u32 busy_of(const struct synq_inside *inside, const struct synq_conf *con
  * A class with a minimum share has that of the limit, whoever else is busy.  The host
  * itself never waits: a server may ask itself.
  *
- * Context: any
  * Return: true if it may, or the listener has no limit
  */
 bool synq_inside_has_room(const struct synq_record *record,
@@ -114,7 +112,7 @@ bool synq_inside_has_room(const struct synq_record *record,
 	return busy_of(inside, conf, listener, class) < limit;
 }
 
-/* A server that says nothing for so long does not, or nobody hears it. */
+/* A server without answers for so long sends none, or they are not seen. */
 static void open_if_blind(struct synq_inside *inside, u64 now_ns)
 {
 	u64 most_ns = clamp(inside->mean_ns, BLIND_NS, BLIND_MAX_NS);
@@ -199,9 +197,9 @@ void synq_inside_tick(struct synq_record *record, u32 held)
  * What is seen of the packets of a connection that is followed (follow.c): that something
  * new has come, that an answer goes out, and that it ends.
  *
- * New is what is beyond all that went before in its direction, so what is sent again
- * changes nothing.  Nobody's word is taken for it that something came: what the server's
- * TCP acknowledges is what did.
+ * Data is new if it is beyond all that went before in its direction, so retransmissions
+ * change nothing.  Whether data has arrived is told by the acknowledgments of the server's
+ * own TCP, not by the segments that came.
  *
  * Under rcu_read_lock().
  */
@@ -248,7 +246,10 @@ bool synq_followed_is_new(u32 *end, u32 seq, u32 len)
 	return true;
 }
 
-/* Does it acknowledge what was sent, or some of it?  Who does not see that cannot know. */
+/*
+ * Does it acknowledge what was sent, or some of it?  A sender that does not see the
+ * connection cannot know the number.
+ */
 static bool is_answer_to(const struct synq_followed *conn, const struct tcphdr *th)
 {
 	return th->ack && READ_ONCE(conn->sent) - ntohl(th->ack_seq) <= AHEAD_MAX;
@@ -303,7 +304,7 @@ void synq_seen_in(const struct net *net, const struct sk_buff *skb,
  *
  * TCP calls for one connection at a time.  Without the lock if it changes nothing.
  *
- * Context: any, rcu_read_lock(), no lock of ours
+ * Context: rcu_read_lock(), no lock of ours
  */
 void synq_seen_out(const struct net *net, const struct sk_buff *skb,
 		   const struct tcphdr *th, u32 len, bool is_v6)

@@ -35,7 +35,7 @@ enum synq_inside_state {
 /**
  * struct synq_inside - what one listener's server works on
  * @lock: protects the rest
- * @closed: nobody is followed any more
+ * @closed: no connection is followed any more
  * @opened: a limit that is given is doubled so often, since nothing is answered
  * @n: connections that are followed
  * @in: by state and slot of their class; may be read without the lock
@@ -79,7 +79,6 @@ void synq_inside_tick(struct synq_record *record, u32 held);
  * @inside: of the listener
  * @class: of a snapshot
  *
- * Context: any
  * Return: connections
  */
 static inline u32 synq_inside_own(const struct synq_inside *inside,

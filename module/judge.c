@@ -55,8 +55,8 @@
 #include "tcpopt.h"
 
 /*
- * What each verdict on a SYN, and each excess action, means.  What is done and why are two
- * things: the verdict is what is done, and each SYN is counted under one.
+ * What each verdict on a SYN, and each excess action, means.  The verdict says what is done
+ * with a SYN, and each SYN is counted under one.  The reason is told separately (synq why).
  */
 
 const struct synq_verdict_row synq_verdict_row[SYNQ_VERDICTS] = {
@@ -161,7 +161,7 @@ const struct synq_excess_row synq_excess_row[SYNQ_EXCESSES] = {
  * @skb: the packet
  * @sk: listener; NULL: it is for another host
  * @record: of @sk
- * @client: who sent it
+ * @client: its sender
  * @history: whether it was refused before
  */
 struct syn {
@@ -222,7 +222,7 @@ static enum synq_verdict full_state_or_cookie(const struct syn *syn)
 	return keep(syn);
 }
 
-/* Nobody answers what is forwarded. */
+/* Forwarded SYNs are not answered. */
 static enum synq_verdict excess_of(const struct syn *syn)
 {
 	enum synq_verdict verdict = synq_excess_row[syn->class->excess].over_rate;
@@ -234,7 +234,7 @@ static enum synq_verdict excess_of(const struct syn *syn)
 	return verdict;
 }
 
-/* Not inline: what it has on the stack is for those only who have a rate. */
+/* Not inline: only classes with a rate pay for its stack. */
 static noinline enum synq_verdict ask_policer(struct syn *syn)
 {
 	enum synq_source_answer answer;

@@ -2,10 +2,9 @@
 /*
  * The law of admission: may one more handshake of a class begin?
  *
- * Two numbers decide: how fast connections leave the queue (law.c), and how many will
- * have come before this one: those that are queued or held, and the handshakes under way
- * that will complete (law.c).  What leaves until its own handshake completes is taken
- * off.
+ * Two numbers decide: how fast connections leave the queue, and how many will be ahead of
+ * this one: those that are queued or held, and the handshakes under way that will complete.
+ * What leaves until its own handshake completes is subtracted.
  *
  * No, if that reaches the limit of the class, or the class its cap.  (Slots that are kept
  * for the class are always there.)  Where more are on their way than there are slots they
@@ -18,12 +17,12 @@
  * has slots, however long they make it wait: were it refused for that, it would not get
  * its share.
  *
- * That is about a queue that stands.  One that was short a moment ago absorbs a
- * burst, which is what queues are for (Nichols and Jacobson 2012).  The client of
- * a refused SYN comes back after a second (RFC 6298), so nobody gains by refusing
- * who would be served within that time.  Of a crowd some come back later, at 7, 11 and
- * 19 s: where nobody had come for longer than a second, as many are let in as keep the
- * server busy for as long again, but nobody shall have to wait for very long.
+ * That is about a standing queue.  One that was short a moment ago absorbs a burst,
+ * which is what queues are for (Nichols and Jacobson 2012).  The client of a refused
+ * SYN comes back after a second (RFC 6298), so refusing one that would be served within
+ * that time gains nothing.  Some of a crowd come back later, at 7, 11 and 19 s.  So
+ * where nothing had come for longer than a second, as many are let in as keep the
+ * server busy for as long again, up to a limit.
  *
  * What the law gets wrong is held for a moment (hold.c).
  *
@@ -47,8 +46,8 @@
  * older is not waited for.  An epoch takes what the retransmission timer of TCP would
  * (Jacobson 1988, RFC 6298): the mean time that handshakes take plus four deviations.
  *
- * An epoch ends when somebody looks after its time is over, and only one at a time: after
- * a machine has stood still, those that it has held up are waited for once more.
+ * An epoch ends at the first look after its time is over, and only one epoch ends then:
+ * after a stall, the handshakes that it delayed are waited for once more.
  *
  * Of those that are open as many are expected as completed of those whose time
  * is over, out of the last few hundred: a spoofed flood completes nothing, so it adds
@@ -56,7 +55,7 @@
  *
  * Those that began at once come at once, however many leave until then.  So there is
  * another clock, which each that is let in puts forward by the time that the server takes
- * for it: the queue as it would be if everybody came when it is let in.
+ * for it: the queue as it would be if connections came when they are let in.
  *
  * It does not decide anything, read a clock or lock.  Pure.
  */
@@ -72,8 +71,6 @@
  * synq_flight_clock_init() - nothing is known yet
  * @clock: of a listener
  * @now_ns: monotonic clock, ns
- *
- * Context: any
  */
 void synq_flight_clock_init(struct synq_flight_clock *clock, u64 now_ns)
 {
@@ -98,7 +95,7 @@ static u64 towards(u64 mean, u64 value, u32 gain)
  *
  * The first ones are a plain mean.
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 void synq_flight_clock_add(struct synq_flight_clock *clock, u64 age_ns)
 {
@@ -117,7 +114,7 @@ void synq_flight_clock_add(struct synq_flight_clock *clock, u64 age_ns)
  * synq_flight_clock_end() - when the time of the present epoch is over
  * @clock: of a listener
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  * Return: monotonic clock, ns
  */
 u64 synq_flight_clock_end(const struct synq_flight_clock *clock)
@@ -131,7 +128,7 @@ u64 synq_flight_clock_end(const struct synq_flight_clock *clock)
  * @clock: of a listener; its flights turn, too
  * @now_ns: monotonic clock, ns
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 void synq_flight_clock_turn(struct synq_flight_clock *clock, u64 now_ns)
 {
@@ -149,9 +146,9 @@ void synq_flight_clock_turn(struct synq_flight_clock *clock, u64 now_ns)
  * @now_ns: monotonic clock, ns
  *
  * A little faster than they leave, since a server that is believed to be slower than it is
- * would not be asked for more; and twice as fast as ever where nobody knows how fast it is.
+ * would not be asked for more; and twice as fast as ever where its speed is not known.
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 void synq_flight_clock_pace(struct synq_flight_clock *clock,
 			    const struct synq_flight *flight, u32 n,
@@ -167,8 +164,6 @@ void synq_flight_clock_pace(struct synq_flight_clock *clock,
 /**
  * synq_flight_init() - nothing is known yet
  * @flight: of a class
- *
- * Context: any
  */
 void synq_flight_init(struct synq_flight *flight)
 {
@@ -184,7 +179,7 @@ void synq_flight_init(struct synq_flight *flight)
  * @flight: handshakes of their class
  * @n: how many
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 void synq_flight_begin(struct synq_flight *flight, u32 n)
 {
@@ -200,7 +195,7 @@ void synq_flight_begin(struct synq_flight *flight, u32 n)
  *
  * One that is not waited for any more says nothing about the present.
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 void synq_flight_complete(struct synq_flight *flight,
 			  const struct synq_flight_clock *clock, u64 begun_ns)
@@ -215,7 +210,7 @@ void synq_flight_complete(struct synq_flight *flight,
  * synq_flight_turn() - the next epoch begins
  * @flight: handshakes of a class
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 void synq_flight_turn(struct synq_flight *flight)
 {
@@ -242,7 +237,7 @@ void synq_flight_turn(struct synq_flight *flight)
  *
  * Most of those that will may have come: what is left of a flood will not.
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  * Return: number
  */
 u32 synq_flight_expected(const struct synq_flight *flight)
@@ -400,7 +395,7 @@ static void keep_low(struct synq_drain *drain, u64 now_ns, u64 ns, u32 before)
  * @before: connections that were queued just before
  * @departed: connections that have left since the last sample
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 void synq_drain_sample(struct synq_drain *drain, u64 now_ns, u32 before,
 		       u32 departed)
@@ -433,7 +428,7 @@ static bool is_full(const struct synq_law *law)
 		return true;
 	if (law->own < law->kept || law->queued < law->limit)
 		return false;
-	/* A few who may never come shall not keep an empty queue empty. */
+	/* A few that may never come shall not keep an empty queue empty. */
 	if (!law->there && law->queued < FLOOR)
 		return false;
 	return left_of(law->queued, law) >= law->limit || law->paced >= law->limit;
@@ -467,7 +462,6 @@ static bool is_late(const struct synq_law *law)
  * synq_law() - decide
  * @law: the state of the listener, as its class sees it
  *
- * Context: any
  * Return: what to do with the SYN, the reason if it is to be refused
  */
 enum synq_law_answer synq_law(const struct synq_law *law)

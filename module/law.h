@@ -78,7 +78,7 @@ u32 synq_flight_expected(const struct synq_flight *flight);
  * synq_flight_clock_least() - how long most handshakes take at least
  * @clock: of a listener
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  * Return: ns, at most 2 s
  */
 static inline u32 synq_flight_clock_least(const struct synq_flight_clock *clock)
@@ -117,7 +117,7 @@ struct synq_drain_window {
  *	most 4 s; 0: not known
  * @pace_ns: the same of late, whether it is empty or not
  *
- * One writer at a time; @last_ns and the last four may be read by anybody.
+ * One writer at a time; @last_ns and the last four may be read by any CPU.
  */
 struct synq_drain {
 	u64 last_ns;
@@ -153,16 +153,16 @@ static inline bool synq_drain_is_known(const struct synq_drain *drain)
  * @there: those of them that are not only expected
  * @ahead: those of them that will be served before
  * @gone: connections that leave until the handshake has completed
- * @paced: connections that would be queued if everybody came when it is let in
+ * @paced: connections that would be queued if each came when it is let in
  * @kept: slots that no other class may use
  * @cap: connections of the class itself that there may be; 0: no cap
  * @own: connections of the class itself that are queued, held or expected
  * @due: connections of the class itself that may be queued beside those before it, by
- *	its minimum share; 0: it has none, or hardly anybody is there
+ *	its minimum share; 0: it has none, or the queue is nearly empty
  * @low: least number of connections of any class queued lately
  * @interval_ns: from one departure to the next; 0: not known
  * @max_wait_ns: longest acceptable wait in a queue that stands; 0: any
- * @lull_ns: how long nobody had come before those of the present second did
+ * @lull_ns: how long nothing had come before those of the present second did
  */
 struct synq_law {
 	u32 limit;
@@ -201,7 +201,6 @@ enum synq_law_answer synq_law(const struct synq_law *law);
  *
  * SYNs are refused so far below the limit of the gate, since nothing is foreseen exactly.
  *
- * Context: any
  * Return: number
  */
 static inline u32 synq_law_slack(u32 backlog)
@@ -214,7 +213,6 @@ static inline u32 synq_law_slack(u32 backlog)
  * @limit: up to which it is promoted
  * @backlog: of the listener
  *
- * Context: any
  * Return: number, at least 1 if @limit is
  */
 static inline u32 synq_law_limit(u32 limit, u32 backlog)

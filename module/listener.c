@@ -6,13 +6,12 @@
  *   conn_request	what becomes of this SYN? (judge.c)
  *   syn_recv_sock	the gate: may this request be promoted now?
  *
- * After a promotion the gate has a tasklet put what was appended to the accept queue
- * into order (record.c), as soon as the CPU has done with the packets at hand.
+ * After a promotion the gate schedules a tasklet, which puts what was appended to the
+ * accept queue into order (record.c) when the CPU is done with the packets at hand.
  *
- * Sockets are found by use: LOCAL_IN attaches to a listener that it sees, so that the
- * very SYN for which it looked is judged; unless its owner has the lock, or a program
- * chooses another member of its reuseport group.  What may take longer, the worker does
- * then.
+ * Sockets are found by use: LOCAL_IN attaches to the listener of a SYN, so that this very
+ * SYN is judged; unless the owner of the socket has its lock, or a program chooses another
+ * member of its reuseport group.  The worker does what may take longer.
  *
  * DOC: the borrowing rules
  *
@@ -32,14 +31,14 @@
  *    gone (ops.c).  The two functions of ours are called for sockets that listen only.
  * 4. Each of ours knows which function it stands in for, from its own address, and
  *    calls it whether or not there is a record of the socket.  So a record may go at
- *    any time; who has found it is under rcu_read_lock(), and it is freed a grace
+ *    any time; its users are under rcu_read_lock(), and it is freed a grace
  *    period later (record.c).
  * 5. A record holds a reference to its socket.  The lock that lock_sock() takes is
  *    never waited for, since the owner can hold it for ever (a page fault on FUSE or
  *    userfaultfd memory in setsockopt(2)).  Attaching asks with bh_lock_sock() whether
  *    it is free, so that the owner is not about to change what is borrowed; else a
  *    later SYN tries again.
- * 6. If somebody else has taken our functions into operations of his own, which no
+ * 6. If another module has copied our functions into its own operations, which no
  *    kernel does with a socket that listens, the module stays loaded for good: it looks
  *    whenever it is called for operations that are not ours, and when it leaves a socket
  *    that has others than it was given.
@@ -64,12 +63,10 @@
 #include "record.h"
 #include "release.h"
 
-/* How often sockets are looked at: whether they still listen, and who was accepted. */
+/* How often sockets are looked at: do they still listen, and what was accepted? */
 #define TEND_PERIOD	(HZ / 10)
-
 /* Of a network namespace: a record has 13 KB, which a listener's owner does not pay. */
 #define SOCKETS_MAX	4096
-
 #define PAIRS		8
 
 static struct synq_pair pairs[PAIRS];
@@ -90,7 +87,7 @@ static noinline void look_for_foreign(const struct sock *sk)
 	pr_notice("synq: stays loaded: another module calls it for a listening socket\n");
 }
 
-/* NULL: pass it on, as for a socket that nobody manages. */
+/* NULL: pass it on, as for a socket that is not managed. */
 static struct synq_record *record_of(const struct synq_pair *pair,
 				     const struct sock *sk)
 {
@@ -101,7 +98,7 @@ static struct synq_record *record_of(const struct synq_pair *pair,
 	return record && record->ops->pair == pair ? record : NULL;
 }
 
-/* Rule 3. The child is locked, and nobody can have called it yet. */
+/* Rule 3. The child is locked, and its operations were not called yet. */
 static void disinherit(const struct synq_record *record, struct sock *child)
 {
 	struct inet_connection_sock *icsk = inet_csk(child);
@@ -335,7 +332,7 @@ static void leave(struct synq_record *record)
 {
 	synq_record_leave(record);
 	set_retries(record, NULL);
-	/* As long as its gate is there, which knows who was held. */
+	/* As long as its gate is there, which knows what was held. */
 	synq_release_all(record, true);
 	put_back(record);
 	synq_follow_leave(record, true);
@@ -351,7 +348,7 @@ static void leave(struct synq_record *record)
  * If that is not possible its SYN passes unjudged, which is counted.  The next attempt is
  * made a second later, or with the next SYN if the owner had the lock of the socket.
  *
- * Context: any, rcu_read_lock()
+ * Context: rcu_read_lock()
  */
 void synq_listener_attach(struct synq_net *sn, const struct synq_conf *conf,
 			  struct sock *sk)
@@ -472,8 +469,8 @@ static void tend_if_used(struct synq_record *record, void *any)
 }
 
 /**
- * synq_listener_tend() - leave sockets that do not listen any more, and count who was
- * accepted, and who is half open
+ * synq_listener_tend() - leave sockets that do not listen any more, and count accepted
+ * and half-open connections
  * @sn: network namespace
  *
  * Context: process
@@ -504,7 +501,7 @@ static void leave_others(struct synq_record *record, void *data)
 		leave(record);
 }
 
-/* Off: nobody waits any more, and nothing is seen. */
+/* Off: nothing waits any more, and nothing is seen. */
 static void flush_held(struct synq_record *record, void *unused)
 {
 	synq_release_all(record, false);

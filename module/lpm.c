@@ -163,8 +163,6 @@ static void prune(struct synq_lpm *lpm, u32 *place)
  * @bits: length of an address, 32 or 128
  *
  * The caller sets @chunk and @chunks next.  Nodes need no initialisation.
- *
- * Context: Any.
  */
 void synq_lpm_init(struct synq_lpm *lpm, u8 bits)
 {
@@ -176,7 +174,7 @@ void synq_lpm_init(struct synq_lpm *lpm, u8 bits)
  * synq_lpm_has_room() - is there memory for one more prefix, whichever it is?
  * @lpm: trie
  *
- * Context: Any; the trie does not change meanwhile.
+ * Context: the trie does not change meanwhile.
  * Return: true if the next synq_lpm_insert() cannot fail with -ENOSPC.
  */
 bool synq_lpm_has_room(const struct synq_lpm *lpm)
@@ -192,7 +190,7 @@ bool synq_lpm_has_room(const struct synq_lpm *lpm)
  * @value: what the prefix maps to, not 0
  * @replace: change the value of a prefix that is already there
  *
- * Context: Any; nobody else uses the trie.
+ * Context: nobody else uses the trie.
  * Return: 0; after any error the trie is as it was:
  * -EINVAL if the length, the value or a bit after the prefix is not allowed,
  * -EEXIST if the prefix is there and @replace is false,
@@ -244,7 +242,7 @@ int synq_lpm_insert(struct synq_lpm *lpm, const u8 *key, u8 len, u16 value,
  * Nodes that are not needed any more go to the free list.  Prefixes inside
  * this one stay.
  *
- * Context: Any; nobody else uses the trie.
+ * Context: nobody else uses the trie.
  * Return: 0, or -ENOENT if there is no such prefix; the trie is as it was.
  */
 int synq_lpm_remove(struct synq_lpm *lpm, const u8 *key, u8 len)
@@ -278,7 +276,7 @@ int synq_lpm_remove(struct synq_lpm *lpm, const u8 *key, u8 len)
  * A removal writes the node, that above it, which may go as well, and what refers to
  * this one; an insertion writes one of them, and the one or two nodes that it takes.
  *
- * Context: Any; the trie does not change meanwhile.
+ * Context: the trie does not change meanwhile.
  */
 void synq_lpm_touched(const struct synq_lpm *lpm, const u8 *key, u8 len,
 		      u32 number[SYNQ_LPM_TOUCHED])
@@ -310,7 +308,7 @@ void synq_lpm_touched(const struct synq_lpm *lpm, const u8 *key, u8 len,
  * @key: address bits in network order, @lpm->bits of them
  * @len: prefix length, bits
  *
- * Context: Any; the trie does not change meanwhile.
+ * Context: the trie does not change meanwhile.
  * Return: the value, or 0 if there is no such prefix, a bit after @len that is
  * not zero included.
  */

@@ -131,7 +131,7 @@ void synq_lpm_index_fill(const struct synq_lpm *lpm, struct synq_lpm_index *inde
  * @key: address in network order, @lpm->bits long
  * @len: out: length of that prefix in bits, 0 if there is none; may be NULL
  *
- * Context: Any; the trie does not change meanwhile, but for its index.  Lock-free;
+ * Context: the trie does not change meanwhile, but for its index.  Lock-free;
  * visits at most @lpm->bits + 1 nodes, with an index and a prefix that has its bits
  * about the depth of nesting.
  * Return: the value, or 0 if no prefix contains the address.

@@ -34,7 +34,6 @@ struct workqueue_struct *synq_workqueue;
  * synq_net() - the state of a network namespace
  * @net: alive
  *
- * Context: any
  * Return: never NULL
  */
 struct synq_net *synq_net(const struct net *net)

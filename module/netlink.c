@@ -166,7 +166,6 @@ struct genl_ops synq_genl_ops[SYNQ_GENL_OPS_MAX];
  * Comes on top of CAP_NET_ADMIN in the owning user namespace, which the
  * operation's flags ask for.
  *
- * Context: any
  * Return: 0 or -EPERM
  */
 int synq_nl_permitted(const struct net *net, struct netlink_ext_ack *extack)

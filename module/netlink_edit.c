@@ -390,7 +390,6 @@ int synq_nl_read_service(struct synq_service_key *key, struct nlattr **attrs,
  * @key: the service; not more than it says is put
  * @names: the attributes
  *
- * Context: any
  * Return: 0; else there was no room
  */
 int synq_nl_put_service(struct sk_buff *skb, const struct synq_service_key *key,

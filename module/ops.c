@@ -3,7 +3,7 @@
  * Copies of address family operations: one for each original that a managed
  * listener had (IPv4, IPv6, mapped, MPTCP's), shared by all its listeners.
  *
- * Originals are constants.  Operations that were allocated are somebody's own (SMC's,
+ * Originals are constants.  Operations that were allocated are another module's (SMC's,
  * one for each listener): they go with their owner, which compares a socket's pointer
  * with theirs to know whether a child has to be given others.  Sockets with such
  * operations are left alone.
@@ -150,7 +150,7 @@ synq_ops_get(const struct inet_connection_sock_af_ops *original,
  * @n: their number
  *
  * Context: BH off
- * Return: true if so: somebody has made them of a copy of ours
+ * Return: true if so: another module has made them of a copy of ours
  */
 bool synq_ops_is_foreign(const struct inet_connection_sock_af_ops *ops,
 			 const struct synq_pair *pairs, unsigned int n)
@@ -227,11 +227,9 @@ void synq_retries_set(struct synq_retries *retries, struct sock *sk, u8 wanted)
 /**
  * synq_retries_disinherit() - give a child what its listener had of its own
  * @retries: of the listener
- * @child: locked, and nobody can have called it yet
+ * @child: locked, and its operations were not called yet
  *
  * It sends no SYN-ACK; but getsockopt(TCP_SYNCNT) would tell.
- *
- * Context: any
  */
 void synq_retries_disinherit(const struct synq_retries *retries,
 			     struct sock *child)
@@ -247,7 +245,6 @@ void synq_retries_disinherit(const struct synq_retries *retries,
  * synq_retries_of() - how often a listener sends a SYN-ACK again
  * @sk: listener
  *
- * Context: any
  * Return: the number in force
  */
 u8 synq_retries_of(const struct sock *sk)

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * PREROUTING peeks at SYNs: one that its listener would refuse anyway is dropped before
- * conntrack and routing.  What a flood costs is what it takes to refuse one SYN.
+ * conntrack and routing.  So a flood costs what it takes to refuse a SYN here.
  *
- * Two things are asked, of SYNs that go to where another has just reached a managed
- * listener (peek.c): whether a refusal of the class stands there, and whether a
- * bucket is empty for which excess is dropped.  Buckets are asked, never taken from: tokens
- * are taken at the listener (judge.c).  A SYN that is dropped here is counted and remembered
- * as it would be there.  A SYN of a connection, half open included, passes; and so does one
- * that joins an MPTCP connection, unless it exceeds a rate.
+ * Only SYNs to an address and port where another SYN has just reached a managed listener
+ * are tested.  A SYN is dropped if a refusal of its class stands there, or if its bucket is
+ * empty and its class drops excess.  Buckets are read only: tokens are taken at the listener
+ * (judge.c).  A SYN that is dropped here is counted and remembered as it would be there.  A
+ * SYN of a connection passes, also of one that is half open; and so does a SYN that joins an
+ * MPTCP connection, unless it exceeds a rate.
  *
- * What passes gets the mark of its class here, if classes have marks, so that rules can
- * match it.  Where matches depend on the destination, it is marked only if a socket listens
- * there: elsewhere a rule may be about to rewrite it.  The class that counts is the one that
- * the SYN has when it comes to its listener: by its mark then, whichever rule has written
- * it.
+ * A SYN that passes gets the mark of its class here, if classes have marks, so that rules
+ * can match it.  Where matches depend on the destination, it is marked only if a socket
+ * listens there: elsewhere a rule may be about to rewrite it.  The class that counts is the
+ * one that the SYN has when it reaches its listener: by its mark then, whichever rule has
+ * written it.
  *
- * The short way is one function, read from the packet, with no copy of what it reads:
- * each call and each place on the stack is a part of what it costs.  What is seldom done
- * is not inline.
+ * The fast path is one function that reads the packet and copies nothing: calls and stack
+ * are a noticeable part of its cost.  Rare work is not inline.
  *
  * Softirq, or process context, under rcu_read_lock(); no lock.
  */
@@ -44,27 +43,26 @@
 #include "tcpopt.h"
 
 /*
- * Standing refusals: what became of SYNs just now, by where they were sent to.  So most
- * SYNs of a flood are refused in PREROUTING (peek.c), before anything is looked up for
- * them and before conntrack, though only a listener can say that they are to be.
+ * Standing refusals: what became of SYNs just now, by destination.  Only a listener can
+ * refuse a SYN, but what it has refused stands for the SYNs that follow.  So most SYNs of a
+ * flood are refused in PREROUTING, before any lookup and before conntrack.
  *
- * LOCAL_IN opens a note of an address and a port to which a SYN has come as it was sent,
- * and for which it has found a configured socket.  That socket puts into the note that
- * SYNs reach it, and which classes it has refused.  If another one is reached the note is
- * of no use.  PREROUTING reads it.
+ * LOCAL_IN opens a note of an address and a port if a SYN has arrived there unchanged, and a
+ * configured socket listens there.  That socket records in the note that SYNs reach it, and
+ * which classes it has refused.  If a SYN reaches another socket the note is void.
+ * PREROUTING reads it.
  *
  * DOC: how long a note is believed
  *
- * For the rest of the jiffy, on the same CPU, under the same snapshot.  So about one SYN
- * in each jiffy is judged (of a batch of packets, those of the first), for each class,
- * listener and CPU; what is said of it stands for the others.  What may change meanwhile
- * is what two CPUs may disagree about anyway: a socket, an address or a route that goes
- * in this instant, or a slot that becomes free.  Nothing is remembered of what is not
- * there: a socket that begins to listen is found at once.  Nothing need be held: what the
- * snapshot holds is there while that is.
+ * For the rest of the jiffy, on the same CPU, under the same snapshot.  So for each class,
+ * listener and CPU about one SYN in a jiffy is judged, and its verdict stands for the others.
+ * What may change meanwhile is what two CPUs may disagree about anyway: a socket, an address
+ * or a route that goes in this instant, or a slot that becomes free.  The absence of a socket
+ * is not noted: one that begins to listen is found at once.  A note needs no references: the
+ * snapshot has them.
  *
- * A CPU has a few notes.  An address and port has one of them, by a secret hash; the first
- * to come in a jiffy keeps it.
+ * The notes are a per-CPU, direct-mapped cache with a secret hash.  Within a jiffy the first
+ * destination keeps its entry.
  *
  * DOC: where no refusal stands
  *
@@ -82,12 +80,11 @@
  *
  * DOC: the clock of a jiffy
  *
- * A note says what time it was, too.  While the jiffy lasts it is not later than that by
- * two ticks, unless ticks are late.  A source that exceeds a rate even then exceeds it
- * now.  So a bucket that is empty for longer needs no clock; for one that may have a token
- * again the clock is read.  The note marks a class whose bucket is empty for so long, since
- * nothing but time fills it.  Where ticks are late a token is handed out as much later, and
- * not lost: what counts is when it is due.
+ * A note has a time: two ticks after it was made.  While the jiffy lasts that time is not
+ * reached, unless ticks are late.  A source that exceeds its rate even then exceeds it now.
+ * So only for a bucket that may have a token by then the clock is read.  The note also
+ * remembers classes whose bucket stays empty until then, since only time fills it.  If ticks
+ * are late a token is used later, but it is not lost.
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock: the notes are of
  * this CPU, and nothing else runs there meanwhile.  With BH on nothing is noted or believed.
@@ -114,7 +111,7 @@ void synq_standing_init(u32 random)
  * @seg: the SYN
  * @sk: that listens for it
  *
- * Context: any, rcu_read_lock()
+ * Context: rcu_read_lock()
  */
 void synq_standing_open(const struct synq_conf *conf,
 			const struct synq_segment *seg, const struct sock *sk)
@@ -507,7 +504,7 @@ static __always_inline bool passes(struct synq_net *sn, const struct synq_conf *
  * @skb: a TCP segment for this host, no fragment; its TCP header may be made linear, so
  *	that pointers into the packet change; gets a mark
  *
- * Context: any, rcu_read_lock()
+ * Context: rcu_read_lock()
  * Return: false if it was counted as refused, and is to be dropped
  */
 bool synq_peek4(struct synq_net *sn, const struct synq_conf *conf,
@@ -523,7 +520,7 @@ bool synq_peek4(struct synq_net *sn, const struct synq_conf *conf,
  * @skb: as for synq_peek4(), but that it may be the first fragment
  * @thoff: where the TCP header begins, from the IP header on
  *
- * Context: any, rcu_read_lock()
+ * Context: rcu_read_lock()
  * Return: as synq_peek4()
  */
 bool synq_peek6(struct synq_net *sn, const struct synq_conf *conf,

@@ -79,7 +79,7 @@ struct synq_note *synq_standing_reach(const struct synq_conf *conf,
 /* Here, since each SYN of a flood asks: */
 
 /*
- * Is nobody else at the notes of this CPU?  A hook behind NFQUEUE is called in process
+ * Is nothing else at the notes of this CPU?  A hook behind NFQUEUE is called in process
  * context with BH on, and a softirq may come in between.  With PREEMPT_RT another task may
  * come in even then.
  */

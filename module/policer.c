@@ -6,7 +6,7 @@
  * It accepts or refuses and never queues.  One bucket for each class of a
  * network namespace, whatever the listener: one 64-bit word in struct
  * synq_net, which stays when the configuration is replaced.  The buckets of
- * sources are the class's (policer.c).  What becomes of a SYN that exceeds is
+ * sources are the class's.  What becomes of a SYN that exceeds is
  * its class's business (judge.c).
  *
  * Called for each judged SYN, in softirq, on any CPU at once, under
@@ -63,7 +63,7 @@ static void aggregates_free(struct synq_aggregates *aggregates)
 	kfree(aggregates);
 }
 
-/* Rather refused than somebody killed for its sake. */
+/* Rather fail than have the OOM killer run for it. */
 static void *table_alloc(size_t n, size_t size)
 {
 	return kvcalloc(n, size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
@@ -127,7 +127,7 @@ static struct synq_aggregates *aggregates_alloc(const struct synq_class *class)
  * synq_aggregate_put() - give a reference back
  * @aggregates: may be NULL, and gone afterwards
  *
- * Context: any; no reader sees the configuration that had the reference
+ * Context: no reader sees the configuration that had the reference
  */
 void synq_aggregate_put(struct synq_aggregates *aggregates)
 {
@@ -196,8 +196,6 @@ static u64 hash_of(const struct synq_aggregates *aggregates, const u64 addr[2])
  * @is_v6: @addr has 16 bytes, and not 4
  * @addr: network order
  * @source: filled in
- *
- * Context: any
  */
 static void aggregate_of(const struct synq_aggregates *aggregates, bool is_v6,
 			 const void *addr, struct synq_source *source)
@@ -226,7 +224,6 @@ static void aggregate_of(const struct synq_aggregates *aggregates, bool is_v6,
  * @now_ns: monotonic clock, ns
  * @state: filled in
  *
- * Context: any
  * Return: false if there is none, or another one just takes its place
  */
 bool synq_aggregate_get(const struct synq_aggregates *aggregates,
@@ -245,7 +242,6 @@ bool synq_aggregate_get(const struct synq_aggregates *aggregates,
  * synq_aggregate_is_v4() - of which family is a source?
  * @source: as it was filled in
  *
- * Context: any
  * Return: true if it has an IPv4 address, in its last 4 bytes
  */
 bool synq_aggregate_is_v4(const struct synq_source *source)
@@ -284,9 +280,8 @@ ask_source(struct synq_net *sn, const struct synq_class *class, bool is_v6,
  * @addr: of the client, network order
  * @now_ns: monotonic clock, ns
  *
- * For who refuses the SYN then.
+ * For a caller that refuses the SYN then.
  *
- * Context: any
  * Return: what it exceeds; SYNQ_SOURCE_CONFORMS: nothing, or it has to be asked.
  * Nothing was taken
  */
@@ -316,7 +311,6 @@ enum synq_source_answer synq_policer_ask(struct synq_net *sn,
  * @now_ns: monotonic clock, ns
  * @stray: set to true if the source found no place, and the class alone decided
  *
- * Context: any
  * Return: whether the SYN conforms; if not, nothing was taken
  */
 enum synq_source_answer synq_policer_take(struct synq_net *sn,

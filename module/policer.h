@@ -77,7 +77,6 @@ synq_aggregate_siphash(const struct synq_aggregates *aggregates, bool is_v6,
  * @aggregates: of its class
  * @addr: the address
  *
- * Context: any
  * Return: as in &struct synq_source
  */
 static __always_inline u64
@@ -93,7 +92,6 @@ synq_aggregate_hash4(const struct synq_aggregates *aggregates, __be32 addr)
  * @aggregates: of its class
  * @addr: 16 bytes
  *
- * Context: any
  * Return: as in &struct synq_source; of a mapped address what no source has
  */
 static __always_inline u64
@@ -113,7 +111,6 @@ synq_aggregate_hash6(const struct synq_aggregates *aggregates,
  * synq_aggregate_places() - for how many sources is there room?
  * @aggregates: of a class
  *
- * Context: any
  * Return: their number
  */
 static inline u32

@@ -133,7 +133,7 @@ void synq_record_net_exit(struct synq_net *sn)
  * @sk: listening socket found in this RCU section; the record takes a reference
  * @counters: of its port, held by the caller
  *
- * Context: any, rcu_read_lock()
+ * Context: rcu_read_lock()
  * Return: NULL without memory; an error if the socket is about to be freed
  */
 struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
@@ -176,7 +176,7 @@ struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
  *
  * Its memory is there for the next one at once: a socket that cannot be managed costs none.
  *
- * Context: any; not with the lock of its socket
+ * Context: not with the lock of its socket
  */
 void synq_record_undo(struct synq_record *record)
 {
@@ -194,7 +194,6 @@ void synq_record_undo(struct synq_record *record)
  * synq_record_add() - let a record be found
  * @record: complete; synq_record_each_fresh() will visit it
  *
- * Context: any
  * Return: 0; else it was not added: -EEXIST: the socket has one; -ENOMEM
  */
 int synq_record_add(struct synq_record *record)
@@ -382,7 +381,7 @@ void synq_record_each(struct synq_net *sn,
 }
 
 /**
- * synq_record_settle() - count who was accepted up to now, and who is half open
+ * synq_record_settle() - count accepted and half-open connections up to now
  * @record: added
  *
  * Context: process, &synq_net.records_lock held
@@ -470,7 +469,6 @@ static struct synq_given_up *given_up(struct synq_net *sn, const struct sock *sk
  * @sn: network namespace
  * @sk: the socket
  *
- * Context: any
  * Return: true if so
  */
 bool synq_record_is_given_up(struct synq_net *sn, const struct sock *sk)
@@ -490,8 +488,6 @@ bool synq_record_is_given_up(struct synq_net *sn, const struct sock *sk)
  * synq_record_give_up() - a socket could not be managed: not again for a second
  * @sn: network namespace
  * @sk: the socket
- *
- * Context: any
  */
 void synq_record_give_up(struct synq_net *sn, const struct sock *sk)
 {

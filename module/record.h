@@ -133,8 +133,6 @@ static inline void synq_record_catch_up(struct synq_record *record)
  * @record: of the socket
  * @listener: that the snapshot has for its port
  * @own: set to @listener, with what the application chose, if it may
- *
- * Context: any
  */
 static inline void synq_record_listener(const struct synq_record *record,
 					const struct synq_listener *listener,

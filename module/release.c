@@ -217,7 +217,7 @@ static void give(struct synq_held *held, bool has_room)
 		replay(held, has_room);
 }
 
-/* --- who is next --- */
+/* --- which is next --- */
 
 static bool has_room(const struct synq_record *record, const struct synq_conf *conf,
 		     const struct synq_listener *listener,
@@ -256,7 +256,7 @@ static bool precedes(const struct synq_record *record, const struct synq_conf *c
 	return held->since_ns < other->since_ns;
 }
 
-/* With the lock; NULL: nobody, or for nobody there is room. */
+/* With the lock; NULL: none is held, or there is room for none. */
 static struct synq_held *next_of(struct synq_record *record,
 				 const struct synq_conf *conf,
 				 const struct synq_listener *listener)
@@ -303,12 +303,12 @@ static void classify_anew(const struct synq_conf *conf, struct synq_held *held)
 	synq_held_list_in(held, false);
 }
 
-/* Is it to be given to TCP, whether there is room or not?  Then it is in nobody's list. */
+/* Is it to be given to TCP, whether there is room or not?  Then it is in no list. */
 static bool is_due(struct synq_held *held, const struct synq_conf *conf, u64 now_ns)
 {
 	held->looked = jiffies;
 	list_move_tail(&held->all, &held->record->hold.all);
-	/* Somebody owns it. */
+	/* It is owned. */
 	if (list_empty(&held->list))
 		return false;
 	if (synq_held_is_gone(held) ||
@@ -350,7 +350,7 @@ static void look_at_some(struct synq_record *record, const struct synq_conf *con
 	}
 }
 
-/* Nobody is to wait. */
+/* None is to wait. */
 static bool is_over(const struct synq_record *record, const struct synq_conf *conf,
 		    const struct synq_listener *listener)
 {
@@ -375,7 +375,7 @@ static void release_some(struct synq_record *record)
 	if (!over && limited)
 		synq_inside_tick(record, hold->n);
 	for (budget = AT_ONCE; budget; budget--) {
-		/* Whom the last one has become must count. */
+		/* What has become of the last one must count. */
 		synq_record_catch_up(record);
 		spin_lock(&hold->lock);
 		held = over ? first_of(record) : next_of(record, conf, &listener);

@@ -62,7 +62,6 @@ static bool same_addresses(const struct synq_service_key *a,
  * synq_service_is_all() - does a service have every destination?
  * @key: the service
  *
- * Context: any
  * Return: true if so: it is none
  */
 bool synq_service_is_all(const struct synq_service_key *key)
@@ -75,7 +74,6 @@ bool synq_service_is_all(const struct synq_service_key *key)
  * synq_service_is_valid() - can it be a service?
  * @key: the service
  *
- * Context: any
  * Return: false if the prefix is too long or has bits after its length, if the ports
  * are in the wrong order, or begin at 0 and are not all
  */
@@ -107,7 +105,6 @@ static int rank(const struct synq_service_key *key)
  * @a: a service
  * @b: another
  *
- * Context: any
  * Return: less than 0 if @a is, more if @b is, 0 if they are the same
  */
 int synq_service_order(const struct synq_service_key *a,
@@ -129,7 +126,6 @@ int synq_service_order(const struct synq_service_key *a,
  * @a: a service
  * @b: another
  *
- * Context: any
  * Return: true if they have the same addresses, and ports in common, but each has one
  * that the other has not
  */
@@ -149,7 +145,6 @@ bool synq_service_crosses(const struct synq_service_key *a,
  * @n: their number
  * @key: the service
  *
- * Context: any
  * Return: 0..@n: how many come before it
  */
 unsigned int synq_service_place(const struct synq_service *service,
@@ -168,7 +163,6 @@ unsigned int synq_service_place(const struct synq_service *service,
  * @key: the service
  * @ask: the destination; the source is not looked at
  *
- * Context: any
  * Return: true if so
  */
 bool synq_service_is_to(const struct synq_service_key *key,
@@ -191,7 +185,7 @@ bool synq_service_is_to(const struct synq_service_key *key,
  * @len: out: length of the source prefix that matched, in bits; may be NULL
  * @which: out: the service that had it; may be NULL
  *
- * Context: any; nothing of it changes meanwhile
+ * Context: nothing of it changes meanwhile
  * Return: the value, or 0 if no service has the destination and a match for the source;
  * then @which is not written
  */

@@ -57,7 +57,6 @@
  * @weight: of the class, 1 to SYNQ_SHARE_WEIGHT_MAX
  * @heaviest: of all classes, at least @weight
  *
- * Context: any
  * Return: the step, at least 4 units and below 2^49
  */
 u64 synq_share_step(u16 weight, u16 heaviest)
@@ -71,7 +70,6 @@ u64 synq_share_step(u16 weight, u16 heaviest)
  * @step: of its class
  * @now: the present; @after is not before it
  *
- * Context: any
  * Return: the finish; never before @after, if that was made by this function
  */
 u64 synq_share_finish(u64 after, u64 step, u64 now)
@@ -84,7 +82,6 @@ u64 synq_share_finish(u64 after, u64 step, u64 now)
  * @finish: virtual time
  * @position: of its class, below 32
  *
- * Context: any
  * Return: the key
  */
 u32 synq_share_key(u64 finish, u8 position)
@@ -96,7 +93,6 @@ u32 synq_share_key(u64 finish, u8 position)
  * synq_share_position() - whose request is it?
  * @key: of a request
  *
- * Context: any
  * Return: position of its class
  */
 u8 synq_share_position(u32 key)
@@ -108,7 +104,6 @@ u8 synq_share_position(u32 key)
  * synq_share_time() - the finish of a request as far as its key tells
  * @key: of the request
  *
- * Context: any
  * Return: virtual time, less than a unit before the finish
  */
 u64 synq_share_time(u32 key)
@@ -120,7 +115,6 @@ u64 synq_share_time(u32 key)
  * synq_share_behind() - a finish behind another's, whatever the classes
  * @key: of the other
  *
- * Context: any
  * Return: virtual time
  */
 u64 synq_share_behind(u32 key)
@@ -139,7 +133,6 @@ u64 synq_share_behind(u32 key)
  * had at most.  With that bound it is exact, unless a request was set to the
  * horizon.
  *
- * Context: any
  * Return: those whose key is not before @head
  */
 u32 synq_share_left(u64 last, u64 step, u32 head, u8 position)
@@ -159,7 +152,6 @@ u32 synq_share_left(u64 last, u64 step, u32 head, u8 position)
  * @percent: its minimum share, 0 to 100
  * @accepted: requests, of all classes
  *
- * Context: any
  * Return: its credit now
  */
 u32 synq_share_earn(u32 credit, u8 percent, u32 accepted)
@@ -172,7 +164,6 @@ u32 synq_share_earn(u32 credit, u8 percent, u32 accepted)
  * @credit: of the class
  * @requests: of the class
  *
- * Context: any
  * Return: its credit now
  */
 u32 synq_share_spend(u32 credit, u32 requests)
@@ -184,7 +175,6 @@ u32 synq_share_spend(u32 credit, u32 requests)
  * synq_share_keep() - what is left of a claim that was not made
  * @credit: of a class that has nothing queued to use it for
  *
- * Context: any
  * Return: its credit now
  */
 u32 synq_share_keep(u32 credit)
@@ -232,7 +222,6 @@ void synq_tag_init(u32 random)
 /**
  * synq_tag_take() - a number whose id no request carries
  *
- * Context: any
  * Return: the number, for synq_tag_id() and synq_tag_is_old()
  */
 u64 synq_tag_take(void)
@@ -249,7 +238,6 @@ u64 synq_tag_take(void)
  * synq_tag_is_old() - will another writer soon have the same id?
  * @number: from synq_tag_take()
  *
- * Context: any
  * Return: true if so: it is to be replaced
  */
 bool synq_tag_is_old(u64 number)

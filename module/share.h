@@ -42,7 +42,6 @@ static inline u32 synq_tag_id(u64 number)
  * @id: of the writer, synq_tag_id() of what it has taken
  * @low: the writer's own
  *
- * Context: any
  * Return: the tag
  */
 static inline u64 synq_tag(u32 id, u32 low)
@@ -55,7 +54,6 @@ static inline u64 synq_tag(u32 id, u32 low)
  * @tag: found in a request
  * @id: of the owner; 0 owns nothing
  *
- * Context: any
  * Return: true if so
  */
 static inline bool synq_tag_is(u64 tag, u32 id)
@@ -67,7 +65,6 @@ static inline bool synq_tag_is(u64 tag, u32 id)
  * synq_tag_low() - the writer's own bits
  * @tag: for which synq_tag_is() is true, or was
  *
- * Context: any
  * Return: what was given to synq_tag()
  */
 static inline u32 synq_tag_low(u64 tag)

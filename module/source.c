@@ -14,10 +14,10 @@
  *
  * A way whose bucket is full, its TAT has passed, says nothing that its absence
  * would not say: it is free.  A new source gets the free way that has been so for
- * the longest, and nobody loses anything by that: who comes back finds a full
- * bucket, as he would have.  A way whose bucket is not full still limits
- * somebody.  It is never given away: else who goes through many sources would
- * have a full bucket for each as soon as he returns to it.
+ * the longest, and no source loses anything by that: one that comes back finds a full
+ * bucket, as it would have.  A way whose bucket is not full still limits
+ * a source.  It is never given away: else an attacker that goes through many sources
+ * would have a full bucket for each as soon as it returns to it.
  *
  * Where all ways of a set are in use, the source is a stray: it is judged by the
  * bucket of the class alone, and counted.  So a full set means neither "no limit"
@@ -29,7 +29,7 @@
  * What it takes to fill a set: each token taken keeps a way in use for as long
  * as it needs to come back, so of a class of rate R whose sources have rate r at
  * most R / r ways (and R's burst) are in use at a time, spread over the sets by a
- * key that nobody outside knows.  The SYNs of 1,000,000 forged sources that do not
+ * secret key.  The SYNs of 1,000,000 forged sources that do not
  * conform to the class leave the table as it was.
  *
  * DOC: two words, and many CPUs
@@ -173,8 +173,6 @@ struct place {
  * @burst: tokens that a full bucket holds, 1 to SYNQ_SOURCE_BURST_MAX
  *
  * A table has a meaning for the rate that filled it only; a burst may change.
- *
- * Context: any
  */
 void synq_source_init(struct synq_source_rate *rate, u32 tokens, u32 period,
 		      u32 burst)
@@ -362,7 +360,6 @@ static bool take_class(const struct synq_tbf *tbf, atomic64_t *word, u64 now_ns,
  * with the winner's word.  A loser means that another SYN was admitted, so
  * the loop ends after as many rounds as SYNs conform.
  *
- * Context: any
  * Return: false if the bucket is empty; nothing was taken
  */
 bool synq_source_take_class(const struct synq_tbf *tbf, atomic64_t *word,
@@ -409,9 +406,9 @@ ask_place(const struct synq_source_table *table,
  * @class: bucket of the class
  * @now_ns: monotonic clock, ns
  *
- * For who refuses the SYN if not: then it has been counted.
+ * For a caller that refuses the SYN if not: then it has been counted.
  *
- * Context: any; many CPUs at once
+ * Context: many CPUs at once
  * Return: whether it would; SYNQ_SOURCE_CONFORMS also if the source has no place, so
  * that synq_source_take() has to say
  */
@@ -438,8 +435,6 @@ synq_source_ask(const struct synq_source_table *table,
  * What the next TAT of a source exceeds by is counted in units of a way, all of which it
  * is above, or none: the burst is a number of them.  What is junk (synq_tbf_next()) is not
  * in it.
- *
- * Context: any
  */
 void synq_source_span(const struct synq_source_rate *rate, u64 now_ns,
 		      struct synq_source_span *span)
@@ -460,7 +455,7 @@ void synq_source_span(const struct synq_source_rate *rate, u64 now_ns,
  * @now_ns: monotonic clock, ns
  * @stray: set to true if the source found no place, and the class alone decided
  *
- * Context: any; many CPUs at once
+ * Context: many CPUs at once
  * Return: whether the SYN conforms
  */
 enum synq_source_answer
@@ -504,7 +499,6 @@ synq_source_take(const struct synq_source_table *table,
  * @now_ns: monotonic clock, ns
  * @state: filled in; its hash is to be compared by synq_source_is_at()
  *
- * Context: any
  * Return: false if it is nobody's
  */
 bool synq_source_state(const struct synq_source_table *table,
@@ -538,7 +532,6 @@ bool synq_source_state(const struct synq_source_table *table,
  * @index: of the way among all
  * @hash: of the source
  *
- * Context: any
  * Return: true if so
  */
 bool synq_source_is_at(const struct synq_source_table *table, u32 index,

@@ -57,7 +57,6 @@ void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 period, u32 burst);
  * @tbf: parameters
  * @now_ns: monotonic time in ns
  *
- * Context: Any.
  * Return: the time in units; a bucket is full whose TAT is not later
  */
 static inline u64 synq_tbf_clock(const struct synq_tbf *tbf, u64 now_ns)
@@ -252,11 +251,11 @@ static __always_inline u64 synq_source_tag(u64 hash)
  * @hash: of the source
  * @span: of ways whose source exceeds; if its time was ahead, they exceed before, too
  *
- * For who refuses the SYN if so: then it has been counted.  A way is compared as a whole.
+ * For a caller that refuses the SYN if so: then it has been counted.  A way is compared as a whole.
  * Of two ways (item 4 in source.c) one is enough.  While a span begins at the end of the
  * time, ways with the next tag may be taken for one with this, 7 in 2^24.
  *
- * Context: any; many CPUs at once
+ * Context: many CPUs at once
  * Return: true if so; false: synq_source_ask() has to say
  */
 static __always_inline bool

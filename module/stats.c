@@ -94,8 +94,6 @@ void synq_port_net_exit(struct synq_net *sn)
 /**
  * synq_port_get() - take another reference
  * @port: held by the caller
- *
- * Context: any
  */
 void synq_port_get(struct synq_port *port)
 {
@@ -108,8 +106,6 @@ void synq_port_get(struct synq_port *port)
  *
  * A snapshot gives its references back after its grace period, so a reader
  * that found the port in it is done.
- *
- * Context: any
  */
 void synq_port_put(struct synq_port *port)
 {
@@ -214,7 +210,7 @@ static u32 to_ms(u64 ns)
  * @sn: network namespace
  * @syn: completed
  *
- * Context: any, rcu_read_lock()
+ * Context: rcu_read_lock()
  * Return: true if so, and it is remembered
  */
 bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn)
@@ -278,7 +274,7 @@ static void write_sample(struct synq_refusals *refusals,
  * @verdict: on it
  * @observed: it is let through all the same ("enforce off")
  *
- * Context: any, rcu_read_lock()
+ * Context: rcu_read_lock()
  */
 void synq_refusal_note(const struct synq_net *sn,
 		       const struct synq_refusal_syn *syn,
@@ -315,7 +311,7 @@ void synq_refusal_note(const struct synq_net *sn,
  *
  * Its client sends its ACK, what it says, and that again and again.
  *
- * Context: any, rcu_read_lock()
+ * Context: rcu_read_lock()
  * Return: false if it found none before, so far as is remembered
  */
 bool synq_refusal_connection(const struct synq_net *sn, u64 hash)
@@ -332,7 +328,7 @@ bool synq_refusal_connection(const struct synq_net *sn, u64 hash)
  * @sn: network namespace
  * @hash: synq_segment_connection()
  *
- * Context: any, rcu_read_lock()
+ * Context: rcu_read_lock()
  * Return: true if so, so far as is remembered
  */
 bool synq_refusal_knows(const struct synq_net *sn, u64 hash)
@@ -352,7 +348,7 @@ bool synq_refusal_knows(const struct synq_net *sn, u64 hash)
  * @class: of the SYN
  * @verdict: on it
  *
- * Context: any, rcu_read_lock()
+ * Context: rcu_read_lock()
  */
 void synq_refusal_sample(struct synq_refusals *refusals,
 			 const struct synq_refusal_syn *syn,
@@ -377,7 +373,7 @@ void synq_refusal_sample(struct synq_refusals *refusals,
  * @saddr: of the client, network order
  * @is_v6: it has 16 bytes, and not 4
  *
- * Context: any, rcu_read_lock()
+ * Context: rcu_read_lock()
  */
 void synq_refusal_sample_final(const struct synq_net *sn, const struct synq_port *port,
 			       const struct synq_class *class,

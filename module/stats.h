@@ -53,8 +53,6 @@ void synq_port_give(struct synq_port *port, u8 slot, u32 since);
  * @slot: of the class
  * @counter: what happened
  * @n: how often
- *
- * Context: any
  */
 static inline void synq_count_add(struct synq_port *port, u8 slot,
 				  enum synq_counter counter, unsigned int n)
@@ -160,7 +158,6 @@ void synq_refusal_sample(struct synq_refusals *refusals,
  *
  * The bucket is not asked again in one jiffy: it has a token in 20 ms.
  *
- * Context: any
  * Return: true if so
  */
 static inline bool synq_refusal_is_sated(const struct synq_refusals *refusals,

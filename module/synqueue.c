@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may use the SYN queue of a listener: whether a class has had its share of it
+ * Which classes may use the SYN queue of a listener: whether a class has had its share of it
  * (halfopen.c), from what the kernel counts and what is known of its classes.  What
  * becomes of a SYN then is judge.c's business.
  *
- * It is a flood, and counted as one, if a class has too many requests that are not expected
- * to be answered for a second on end: those that were held up, since a machine stood
- * still, are answered as soon as it goes on, and what was lost is sent again within a
- * second.  It is over when they have been less than half as many for a second.  That is for
- * the statistics only.
+ * It is counted as a flood if a class has too many requests that are not expected to be
+ * answered for a second on end: after a stall the delayed ones are answered at once, and
+ * lost segments are retransmitted within a second.  It is over when they have been less than
+ * half as many for a second.  That is for the statistics only.
  *
  * SYNs read without a lock.  N CPUs may let N - 1 SYNs too many through, for which there
  * is room.
@@ -95,7 +94,7 @@ static struct synq_halfopen_sight sight_of(const struct synq_handshakes *shakes,
 	};
 }
 
-/* So short that whose requests are in it makes no difference. */
+/* So short that it makes no difference of which class its requests are. */
 static bool is_low(const struct synq_handshakes *shakes, const struct sock *sk)
 {
 	return synq_halfopen_is_low(room_of(sk), length_soon(shakes, sk));
@@ -140,7 +139,7 @@ static void note(struct synq_handshakes *shakes, u8 slot,
 	spin_unlock_bh(&shakes->lock);
 }
 
-/* Not inline: what it has on the stack is not for those who find a short queue. */
+/* Not inline: a SYN that finds a short queue does not pay for its stack. */
 static noinline bool look(struct synq_handshakes *shakes,
 			  const struct synq_conf *conf,
 			  const struct synq_class *class, const struct sock *sk,
@@ -164,7 +163,6 @@ static noinline bool look(struct synq_handshakes *shakes,
  * @port: where to count
  * @now_ns: monotonic clock, ns; as for synq_handshakes_advance()
  *
- * Context: any
  * Return: true if so: it holds no more of them, or too many that are not expected to be
  *	answered
  */
@@ -185,7 +183,6 @@ bool synq_synqueue_is_flooded(struct synq_handshakes *shakes,
  * @sk: listener
  * @now_ns: monotonic clock, ns; as for synq_handshakes_advance()
  *
- * Context: any
  * Return: true if so
  */
 bool synq_synqueue_is_full(struct synq_handshakes *shakes,
@@ -207,7 +204,6 @@ bool synq_synqueue_is_full(struct synq_handshakes *shakes,
  * @shakes: of the listener
  * @slot: of the class
  *
- * Context: any
  * Return: true if so
  */
 bool synq_synqueue_was_flooded(const struct synq_handshakes *shakes, u8 slot)
@@ -221,8 +217,6 @@ bool synq_synqueue_was_flooded(const struct synq_handshakes *shakes, u8 slot)
  * @conf: snapshot
  * @sk: listener
  * @port: where to count
- *
- * Context: any
  */
 void synq_synqueue_settle(struct synq_handshakes *shakes,
 			  const struct synq_conf *conf, const struct sock *sk,

@@ -21,7 +21,6 @@
  * @end: of the header
  * @kinds: that will do, 2 to 31, as bits
  *
- * Context: any
  * Return: the first such option that is all there, its kind and length of 2 or more
  * in front; NULL if there is none
  */
@@ -47,7 +46,6 @@ const u8 *synq_tcpopt_find(const u8 *option, const u8 *end, u32 kinds)
  * @option: where the options of its header begin
  * @end: of the header
  *
- * Context: any
  * Return: true if so (RFC 8684)
  */
 bool synq_tcpopt_is_mp_join(const u8 *option, const u8 *end)
