@@ -297,8 +297,8 @@ static void add_pace(struct synq_law *law, const struct synq_record *record,
  * @class: of the SYN
  *
  * For every class if nothing is queued or under way, and for a class that has neither
- * cap nor longest wait, nor any limit but the kernel's.  synq_admission_syn() would say the same, from
- * numbers that need not be asked for.
+ * cap nor longest wait, nor any limit but the kernel's.  synq_admission_syn() would say the
+ * same, from numbers that need not be read.
  *
  * Return: true if so; false: synq_admission_syn() is to be asked
  */
