@@ -97,6 +97,7 @@ static const struct synq_attr listener_rows[] = {
 	{ LISTENER_ATTR(APP_COOKIES, app_cookies) },
 	{ LISTENER_ATTR(INSIDE, inside), .show = SYNQ_SHOW_SET,
 	  .is_valid = is_inside, .range = "inside is at most 65535" },
+	{ LISTENER_ATTR(REQUESTS, requests), .show = SYNQ_SHOW_SET },
 };
 
 const struct synq_attrs synq_listener_attrs = {

@@ -116,6 +116,7 @@ struct synq_class {
  * @app_cookies: the application may choose another for its socket
  * @observe: count what would be done, and do nothing ("enforce off")
  * @inside: connections that its server may work on; 0: as many as it likes
+ * @requests: then the requests of kept connections have to wait, too
  * @given: BIT() of the netlink number of each attribute that was given
  */
 struct synq_listener {
@@ -127,6 +128,7 @@ struct synq_listener {
 	bool app_cookies;
 	bool observe;
 	u32 inside;
+	bool requests;
 	u32 given;
 };
 

@@ -22,6 +22,8 @@
  *		pong.  It does not count, nor does its next request, until one is answered
  *		in time.
  *
+ * held		its request waits in request.c, and the server has not got it yet.
+ *
  * An answer is whatever the server sends: a server's banner is no answer, each
  * flight of a TLS handshake is an answer, and so is a ticket of TLS 1.3 that leaves
  * after the request has come; an answer over another subflow of MPTCP is not seen.
@@ -58,6 +60,7 @@
 #include "follow.h"
 #include "inside.h"
 #include "record.h"
+#include "request.h"
 #include "tcpopt.h"
 
 #define OWN_MAX		65536
@@ -103,7 +106,7 @@ void synq_follow_module_exit(void)
 
 /* --- one connection, with the lock --- */
 
-static void count(const struct synq_followed *conn, enum synq_counter counter)
+void synq_followed_count(const struct synq_followed *conn, enum synq_counter counter)
 {
 	struct synq_port *port = conn->record->counters;
 
@@ -122,13 +125,15 @@ static void count_in(struct synq_followed *conn, int n)
 }
 
 static struct list_head *list_of(struct synq_inside *inside,
-				 enum synq_inside_state state)
+				 enum synq_inside_state state, u8 slot)
 {
 	switch (state) {
 	case SYNQ_INSIDE_FRESH:
 		return &inside->fresh;
 	case SYNQ_INSIDE_BUSY:
 		return &inside->busy;
+	case SYNQ_INSIDE_HELD:
+		return &inside->late[slot];
 	default:
 		return &inside->quiet;
 	}
@@ -142,7 +147,7 @@ static void set_state(struct synq_followed *conn, enum synq_inside_state state)
 	WRITE_ONCE(conn->state, state);
 	count_in(conn, 1);
 	conn->looked = jiffies;
-	list_move_tail(&conn->list, list_of(inside, state));
+	list_move_tail(&conn->list, list_of(inside, state, conn->slot));
 }
 
 void synq_followed_end(struct synq_followed *conn)
@@ -150,7 +155,9 @@ void synq_followed_end(struct synq_followed *conn)
 	struct synq_inside *inside = &conn->record->inside;
 
 	if (synq_followed_is_waiting(conn->state))
-		count(conn, SYNQ_COUNT_UNANSWERED);
+		synq_followed_count(conn, SYNQ_COUNT_UNANSWERED);
+	if (conn->state == SYNQ_INSIDE_HELD)
+		synq_request_end(conn);
 	count_in(conn, -1);
 	list_del(&conn->list);
 	conn->dead = true;
@@ -159,6 +166,13 @@ void synq_followed_end(struct synq_followed *conn)
 	atomic_dec(&all);
 	rhashtable_remove_fast(&table, &conn->node, params);
 	kfree_rcu(conn, rcu);
+}
+
+void synq_followed_set_held(struct synq_followed *conn, u32 from, u64 now_ns)
+{
+	conn->from = from;
+	conn->since_ns = now_ns;
+	set_state(conn, SYNQ_INSIDE_HELD);
 }
 
 void synq_followed_begin(struct synq_followed *conn, u64 now_ns)
@@ -177,7 +191,7 @@ static void count_time(const struct synq_followed *conn, u64 ns)
 
 	for (; ns > limit && counter < SYNQ_COUNT_ANSWERED_LONGER; counter++)
 		limit *= 4;
-	count(conn, counter);
+	synq_followed_count(conn, counter);
 }
 
 /* What is said after that is no answer of a server that works on something. */
@@ -260,6 +274,7 @@ void synq_follow_enter(struct synq_record *record, const struct synq_class *clas
 	conn->slot = class->slot;
 	conn->since = class->since;
 	conn->bound = READ_ONCE(child->sk_bound_dev_if);
+	__skb_queue_head_init(&conn->segments);
 	conn->state = SYNQ_INSIDE_FRESH;
 	conn->since_ns = ktime_get_ns();
 	spin_lock(&inside->lock);
@@ -306,7 +321,7 @@ static void find_stuck(struct synq_inside *inside, u64 now_ns)
 	while (budget-- &&
 	       (conn = list_first_entry_or_null(&inside->busy, struct synq_followed, list)) &&
 	       conn->since_ns + most_ns < now_ns) {
-		count(conn, SYNQ_COUNT_STUCK);
+		synq_followed_count(conn, SYNQ_COUNT_STUCK);
 		conn->was_stuck = true;
 		set_state(conn, SYNQ_INSIDE_STUCK);
 	}
@@ -373,7 +388,8 @@ static unsigned int look_for_some(struct synq_inside *inside)
 		spin_lock_bh(&inside->lock);
 		if (!conn[i]->dead && !is)
 			synq_followed_end(conn[i]);
-		else if (!conn[i]->dead && conn[i]->state != SYNQ_INSIDE_BUSY)
+		else if (!conn[i]->dead && (conn[i]->state == SYNQ_INSIDE_QUIET ||
+					    conn[i]->state == SYNQ_INSIDE_STUCK))
 			set_state(conn[i], conn[i]->state);
 		spin_unlock_bh(&inside->lock);
 	}
@@ -423,6 +439,7 @@ void synq_follow_leave(struct synq_record *record, bool close)
 {
 	struct synq_inside *inside = &record->inside;
 	unsigned int left;
+	u8 slot;
 
 	do {
 		spin_lock_bh(&inside->lock);
@@ -430,8 +447,16 @@ void synq_follow_leave(struct synq_record *record, bool close)
 			inside->closed = true;
 		left = leave_some(inside, &inside->fresh, AT_ONCE);
 		left = leave_some(inside, &inside->busy, left);
+		for (slot = 0; slot < SYNQ_SLOTS; slot++)
+			left = leave_some(inside, &inside->late[slot], left);
 		left = leave_some(inside, &inside->quiet, left);
 		spin_unlock_bh(&inside->lock);
+		cond_resched();
+	} while (!left);
+	do {
+		rcu_read_lock();
+		left = synq_request_give(record);
+		rcu_read_unlock();
 		cond_resched();
 	} while (!left);
 }
@@ -474,6 +499,7 @@ void synq_follow_renew(struct synq_record *record, u32 slots)
 {
 	struct synq_inside *inside = &record->inside;
 	bool all_gone;
+	u8 slot;
 
 	if (!READ_ONCE(inside->n))
 		return;
@@ -487,6 +513,8 @@ void synq_follow_renew(struct synq_record *record, u32 slots)
 		spin_lock_bh(&inside->lock);
 		all_gone = forget(&inside->fresh, slots) && forget(&inside->busy, slots) &&
 			   forget(&inside->quiet, slots);
+		for (slot = 0; slot < SYNQ_SLOTS && all_gone; slot++)
+			all_gone = forget(&inside->late[slot], slots);
 		spin_unlock_bh(&inside->lock);
 		cond_resched();
 	} while (!all_gone);

@@ -43,11 +43,14 @@ struct synq_endpoints {
  * @key: by which it is found
  * @record: of its listener
  * @list: of its state
- * @since_ns: monotonic clock: when its request came
+ * @since_ns: monotonic clock: when its request came, or was held
  * @looked: jiffies: when it was quiet, or looked for
  * @came: sequence number of what is to come
  * @sent: and of what is to be sent
  * @since: &synq_class.since
+ * @segments: of its request, while that is held
+ * @bytes: of them
+ * @from: their first sequence number that is new
  * @bound: the device that its socket is bound to, or 0
  * @slot: of its class
  * @state: enum synq_inside_state
@@ -65,6 +68,9 @@ struct synq_followed {
 	u32 came;
 	u32 sent;
 	u32 since;
+	struct sk_buff_head segments;
+	u32 bytes;
+	u32 from;
 	int bound;
 	u8 slot;
 	u8 state;
@@ -80,6 +86,10 @@ void synq_followed_set_endpoints(struct synq_endpoints *key, const struct net *n
 bool synq_followed_is_new(u32 *end, u32 seq, u32 len);
 
 struct synq_followed *synq_followed_find(const struct synq_endpoints *key);
+void synq_followed_count(const struct synq_followed *conn, enum synq_counter counter);
+void synq_followed_set_held(struct synq_followed *conn, u32 from, u64 now_ns);
+bool synq_followed_is_answer_to(const struct synq_followed *conn,
+				const struct tcphdr *th);
 void synq_followed_begin(struct synq_followed *conn, u64 now_ns);
 void synq_followed_answer(struct synq_followed *conn, u64 now_ns);
 void synq_followed_end(struct synq_followed *conn);

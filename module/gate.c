@@ -16,6 +16,7 @@
 #include "admission.h"
 #include "classify.h"
 #include "gate.h"
+#include "request.h"
 #include "stats.h"
 #include "tcpopt.h"
 
@@ -165,7 +166,8 @@ enum synq_gate_answer synq_gate(const struct synq_gate *gate)
 	if (is_full)
 		return find_full(gate);
 	if (gate->final == SYNQ_FINAL_ACK &&
-	    synq_hold_is_before(record, gate->conf, gate->listener, gate->class))
+	    (synq_hold_is_before(record, gate->conf, gate->listener, gate->class) ||
+	     synq_request_is_before(record, gate->conf, gate->listener, gate->class)))
 		return follow(gate);
 	return SYNQ_GATE_PASS;
 }

@@ -253,6 +253,15 @@ void synq_held_list_out(struct synq_held *held)
 	list_del_init(&held->list);
 }
 
+static void arm(struct synq_hold *hold)
+{
+	lockdep_assert_held(&hold->lock);
+	if (!hold->is_armed)
+		hrtimer_start(&hold->timer, ns_to_ktime(SYNQ_RELEASE_TICK),
+			      HRTIMER_MODE_REL_SOFT);
+	hold->is_armed = true;
+}
+
 /* Whether it is owned or not: no other shall overtake it meanwhile. */
 static void count_in(struct synq_held *held, int n)
 {
@@ -298,7 +307,7 @@ static void give(struct synq_record *record, struct sk_buff *skb)
 
 	if (READ_ONCE(record->inside.n))
 		synq_seen_in(net, skb, tcp_hdr(skb), skb->len - tcp_hdrlen(skb),
-			     skb->protocol == htons(ETH_P_IPV6));
+			     skb->protocol == htons(ETH_P_IPV6), NULL);
 	synq_replay(net, skb);
 }
 
@@ -335,6 +344,57 @@ void synq_held_end(struct synq_held *held, bool of_use, enum synq_counter counte
 			kfree_skb(skb);
 	sock_gen_put(req_to_sk(held->req));
 	kfree_rcu(held, rcu);
+}
+
+/**
+ * synq_hold_arm() - have the timer run while something is held at a listener
+ * @record: of the listener
+ *
+ * Context: no lock of ours
+ * Return: false if nothing is held there any more
+ */
+bool synq_hold_arm(struct synq_record *record)
+{
+	struct synq_hold *hold = &record->hold;
+	bool closed;
+
+	spin_lock_bh(&hold->lock);
+	closed = hold->closed;
+	if (!closed)
+		arm(hold);
+	spin_unlock_bh(&hold->lock);
+	return !closed;
+}
+
+/**
+ * synq_hold_take_bytes() - of what may be held
+ * @sn: network namespace
+ * @own_bytes: what the listener has already
+ * @bytes: truesize
+ *
+ * Return: false if there are not as many left
+ */
+bool synq_hold_take_bytes(struct synq_net *sn, u32 own_bytes, u32 bytes)
+{
+	u32 own = atomic_add_return(bytes, &sn->held_bytes);
+	u32 all = atomic_add_return(bytes, &all_bytes);
+
+	if (own_bytes + bytes <= all_bytes_max / 4 && own <= all_bytes_max / 2 &&
+	    all <= all_bytes_max)
+		return true;
+	synq_hold_give_bytes(sn, bytes);
+	return false;
+}
+
+/**
+ * synq_hold_give_bytes() - back
+ * @sn: network namespace
+ * @bytes: taken by synq_hold_take_bytes()
+ */
+void synq_hold_give_bytes(struct synq_net *sn, u32 bytes)
+{
+	atomic_sub(bytes, &sn->held_bytes);
+	atomic_sub(bytes, &all_bytes);
 }
 
 /* --- at the gate --- */
@@ -478,10 +538,7 @@ int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 		append(held, copy);
 		synq_held_list_in(held, false);
 		list_add_tail(&held->all, &hold->all);
-		if (!hold->is_armed)
-			hrtimer_start(&hold->timer, ns_to_ktime(SYNQ_RELEASE_TICK),
-				      HRTIMER_MODE_REL_SOFT);
-		hold->is_armed = true;
+		arm(hold);
 		synq_held_count(held, SYNQ_COUNT_HELD);
 	}
 	spin_unlock(&hold->lock);

@@ -14,6 +14,7 @@
 
 struct request_sock;
 struct sk_buff;
+struct synq_net;
 struct synq_record;
 
 /**
@@ -79,6 +80,9 @@ int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 		  struct request_sock *req);
 void synq_hold_promoting(struct request_sock *req);
 void synq_hold_promoted(struct request_sock *req, bool promoted);
+bool synq_hold_arm(struct synq_record *record);
+bool synq_hold_take_bytes(struct synq_net *sn, u32 own_bytes, u32 bytes);
+void synq_hold_give_bytes(struct synq_net *sn, u32 bytes);
 bool synq_hold_is_before(const struct synq_record *record,
 			 const struct synq_conf *conf,
 			 const struct synq_listener *listener,

@@ -330,15 +330,30 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 
 /* --- what a server works on --- */
 
-static void come(struct synq_net *sn, const struct synq_conf *conf,
-		 const struct sk_buff *skb, unsigned int thoff, bool is_v6)
+/* Conntrack has to see it, or to change it, which it does after us. */
+static bool is_for_conntrack(const struct sk_buff *skb)
+{
+	enum ip_conntrack_info ctinfo;
+	const struct nf_conn *ct = nf_ct_get(skb, &ctinfo);
+
+	return ct && (ct->status & (IPS_CONFIRMED | IPS_HELPER | IPS_SEQ_ADJUST)) !=
+		     IPS_CONFIRMED;
+}
+
+static unsigned int come(struct synq_net *sn, const struct synq_conf *conf,
+			 struct sk_buff *skb, unsigned int thoff, bool is_v6,
+			 const struct nf_hook_state *state)
 {
 	const struct tcphdr *th;
 	struct tcphdr buf;
 
 	th = skb_header_pointer(skb, thoff, sizeof(buf), &buf);
-	if (th && synq_seen_is_wanted(conf, th->dest))
-		synq_seen_in(sn->net, skb, th, synq_seen_length(skb, thoff, th), is_v6);
+	if (!th || !synq_seen_is_wanted(conf, th->dest) ||
+	    !synq_seen_in(sn->net, skb, th, synq_seen_length(skb, thoff, th), is_v6,
+			  is_for_conntrack(skb) ? NULL : state->okfn))
+		return NF_ACCEPT;
+	consume_skb(skb);
+	return NF_STOLEN;
 }
 
 static unsigned int come4(void *priv, struct sk_buff *skb,
@@ -346,9 +361,9 @@ static unsigned int come4(void *priv, struct sk_buff *skb,
 {
 	const struct synq_conf *conf = synq_conf_active(priv);
 
-	if (conf && ip_hdr(skb)->protocol == IPPROTO_TCP && is_whole4(skb))
-		come(priv, conf, skb, ip_hdrlen(skb), false);
-	return NF_ACCEPT;
+	if (!conf || ip_hdr(skb)->protocol != IPPROTO_TCP || !is_whole4(skb))
+		return NF_ACCEPT;
+	return come(priv, conf, skb, ip_hdrlen(skb), false, state);
 }
 
 static unsigned int come6(void *priv, struct sk_buff *skb,
@@ -357,9 +372,9 @@ static unsigned int come6(void *priv, struct sk_buff *skb,
 	const struct synq_conf *conf = synq_conf_active(priv);
 	unsigned int thoff = conf ? tcp6(skb) : 0;
 
-	if (thoff && is_to_be_judged(skb))
-		come(priv, conf, skb, thoff, true);
-	return NF_ACCEPT;
+	if (!thoff || !is_to_be_judged(skb))
+		return NF_ACCEPT;
+	return come(priv, conf, skb, thoff, true, state);
 }
 
 /*
@@ -448,21 +463,21 @@ static const struct nf_hook_ops ops_forward[] = {
 };
 
 /*
- * Of connections to listeners with a limit: after the last rule that may change where they
- * come from, and before the first that changes where answers go to.
+ * Of connections to listeners with a limit: after the last rule, but for conntrack's end,
+ * and before the first that changes where answers go to.
  */
 static const struct nf_hook_ops ops_inside[] = {
 	{
 		.hook		= come4,
 		.pf		= NFPROTO_IPV4,
 		.hooknum	= NF_INET_LOCAL_IN,
-		.priority	= NF_IP_PRI_NAT_SRC + 10,
+		.priority	= NF_IP_PRI_LAST - 2,
 	},
 	{
 		.hook		= come6,
 		.pf		= NFPROTO_IPV6,
 		.hooknum	= NF_INET_LOCAL_IN,
-		.priority	= NF_IP6_PRI_NAT_SRC + 10,
+		.priority	= NF_IP6_PRI_LAST - 2,
 	},
 	{
 		.hook		= leave4,

@@ -26,6 +26,7 @@
 #include "follow.h"
 #include "inside.h"
 #include "record.h"
+#include "request.h"
 
 #define BLIND_NS	((u64)NSEC_PER_SEC)
 #define BLIND_MAX_NS	(4 * BLIND_NS)
@@ -39,7 +40,12 @@
  */
 void synq_inside_init(struct synq_inside *inside)
 {
+	u8 slot;
+
 	spin_lock_init(&inside->lock);
+	for (slot = 0; slot < SYNQ_SLOTS; slot++)
+		INIT_LIST_HEAD(&inside->late[slot]);
+	__skb_queue_head_init(&inside->due);
 	INIT_LIST_HEAD(&inside->fresh);
 	INIT_LIST_HEAD(&inside->busy);
 	INIT_LIST_HEAD(&inside->quiet);
@@ -250,7 +256,7 @@ bool synq_followed_is_new(u32 *end, u32 seq, u32 len)
  * Does it acknowledge what was sent, or some of it?  A sender that does not see the
  * connection cannot know the number.
  */
-static bool is_answer_to(const struct synq_followed *conn, const struct tcphdr *th)
+bool synq_followed_is_answer_to(const struct synq_followed *conn, const struct tcphdr *th)
 {
 	return th->ack && READ_ONCE(conn->sent) - ntohl(th->ack_seq) <= AHEAD_MAX;
 }
@@ -268,30 +274,44 @@ static bool is_reset(const struct synq_followed *conn, const struct tcphdr *th)
  * @th: its header
  * @len: bytes of data behind that
  * @is_v6: IPv6
+ * @okfn: what LOCAL_IN continues with; NULL: it is not to be held
  *
  * Without the lock where it changes nothing but what is to come.
  *
- * Context: BH off, rcu_read_lock(), no lock of ours
+ * Context: BH off, rcu_read_lock(), no lock of ours, nor of a socket
+ * Return: true if it is held (request.c): the caller's is not needed any more
  */
-void synq_seen_in(const struct net *net, const struct sk_buff *skb,
-		  const struct tcphdr *th, u32 len, bool is_v6)
+bool synq_seen_in(const struct net *net, struct sk_buff *skb, const struct tcphdr *th,
+		  u32 len, bool is_v6, synq_okfn okfn)
 {
-	struct synq_followed *conn = len || th->rst ? find(net, skb, th, is_v6, false) : NULL;
+	struct synq_followed *conn = len || th->rst || th->fin ?
+				     find(net, skb, th, is_v6, false) : NULL;
+	enum synq_inside_state state;
 	bool is_end;
+	u32 from;
 
 	if (!conn)
-		return;
+		return false;
+	state = READ_ONCE(conn->state);
+	from = READ_ONCE(conn->came);
+	if (unlikely(state == SYNQ_INSIDE_HELD) && okfn &&
+	    synq_request_follow(conn, skb, th, len, okfn))
+		return true;
 	is_end = is_reset(conn, th);
-	if (!is_end && (!is_answer_to(conn, th) ||
+	if (!is_end && (!synq_followed_is_answer_to(conn, th) ||
 			!synq_followed_is_new(&conn->came, ntohl(th->seq), len) ||
-			synq_followed_is_waiting(READ_ONCE(conn->state))))
-		return;
+			synq_followed_is_waiting(state)))
+		return false;
+	if (!is_end && state == SYNQ_INSIDE_QUIET && okfn &&
+	    synq_request_hold(conn, skb, th, len, from, okfn))
+		return true;
 	spin_lock_bh(&conn->record->inside.lock);
 	if (!conn->dead && is_end)
 		synq_followed_end(conn);
-	else if (!conn->dead)
+	else if (!conn->dead && conn->state != SYNQ_INSIDE_HELD)
 		synq_followed_begin(conn, ktime_get_ns());
 	spin_unlock_bh(&conn->record->inside.lock);
+	return false;
 }
 
 /**
@@ -310,6 +330,7 @@ void synq_seen_out(const struct net *net, const struct sk_buff *skb,
 		   const struct tcphdr *th, u32 len, bool is_v6)
 {
 	bool is_end = th->fin || th->rst;
+	enum synq_inside_state state;
 	struct synq_followed *conn;
 
 	conn = len || is_end ? find(net, skb, th, is_v6, true) : NULL;
@@ -318,10 +339,11 @@ void synq_seen_out(const struct net *net, const struct sk_buff *skb,
 	/* Whatever else has seemed to come has not. */
 	WRITE_ONCE(conn->came, ntohl(th->ack_seq));
 	len = synq_followed_is_new(&conn->sent, ntohl(th->seq), len) ? len : 0;
-	if (!is_end && (!len || READ_ONCE(conn->state) == SYNQ_INSIDE_QUIET))
+	state = READ_ONCE(conn->state);
+	if (!is_end && (!len || state == SYNQ_INSIDE_QUIET || state == SYNQ_INSIDE_HELD))
 		return;
 	spin_lock_bh(&conn->record->inside.lock);
-	if (!conn->dead && len)
+	if (!conn->dead && len && conn->state != SYNQ_INSIDE_HELD)
 		synq_followed_answer(conn, ktime_get_ns());
 	if (!conn->dead && is_end)
 		synq_followed_end(conn);

@@ -14,6 +14,7 @@
 #include <linux/types.h>
 #include "climb.h"
 #include "conf.h"
+#include "request.h"
 
 struct synq_record;
 
@@ -23,12 +24,14 @@ struct synq_record;
  * @SYNQ_INSIDE_FRESH: it was promoted just now, and will send something
  * @SYNQ_INSIDE_BUSY: it has sent something, and waits for an answer
  * @SYNQ_INSIDE_STUCK: it has waited for so long that it does not count
+ * @SYNQ_INSIDE_HELD: it has sent something that the server has not got yet (request.c)
  */
 enum synq_inside_state {
 	SYNQ_INSIDE_QUIET,
 	SYNQ_INSIDE_FRESH,
 	SYNQ_INSIDE_BUSY,
 	SYNQ_INSIDE_STUCK,
+	SYNQ_INSIDE_HELD,
 	SYNQ_INSIDE_STATES
 };
 
@@ -41,7 +44,11 @@ enum synq_inside_state {
  * @in: by state and slot of their class; may be read without the lock
  * @fresh: those that are, the longest first
  * @busy: likewise
+ * @late: those that are held, by slot, likewise
  * @quiet: all others
+ * @held: segments of those that are held, and in @due; may be read without the lock
+ * @bytes: truesize of these
+ * @due: segments that are held no more, and have to be given to IP
  * @mean_ns: of the time to the first byte of an answer
  * @answered_ns: monotonic clock: when the last one went out, or the limit was doubled
  * @ticked_ns: when synq_inside_tick() was called last
@@ -55,7 +62,11 @@ struct synq_inside {
 	u32 in[SYNQ_INSIDE_STATES][SYNQ_SLOTS];
 	struct list_head fresh;
 	struct list_head busy;
+	struct list_head late[SYNQ_SLOTS];
 	struct list_head quiet;
+	u32 held;
+	u32 bytes;
+	struct sk_buff_head due;
 	u64 mean_ns;
 	u64 answered_ns;
 	u64 ticked_ns;
@@ -113,8 +124,8 @@ static inline unsigned int synq_seen_length(const struct sk_buff *skb, unsigned 
 	return th->doff < sizeof(*th) / 4 ? 0 : skb->len - min(headers, skb->len);
 }
 
-void synq_seen_in(const struct net *net, const struct sk_buff *skb,
-		  const struct tcphdr *th, u32 len, bool is_v6);
+bool synq_seen_in(const struct net *net, struct sk_buff *skb, const struct tcphdr *th,
+		  u32 len, bool is_v6, synq_okfn okfn);
 void synq_seen_out(const struct net *net, const struct sk_buff *skb,
 		   const struct tcphdr *th, u32 len, bool is_v6);
 

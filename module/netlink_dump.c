@@ -299,6 +299,10 @@ static int put_counters(struct sk_buff *skb, struct synq_net *sn,
 		[SYNQ_COUNT_UNANSWERED] = SYNQ_A_COUNTERS_UNANSWERED,
 		[SYNQ_COUNT_STUCK] = SYNQ_A_COUNTERS_STUCK,
 		[SYNQ_COUNT_NOT_FOLLOWED] = SYNQ_A_COUNTERS_NOT_FOLLOWED,
+		[SYNQ_COUNT_REQUEST_HELD] = SYNQ_A_COUNTERS_REQUEST_HELD,
+		[SYNQ_COUNT_REQUEST_RELEASED] = SYNQ_A_COUNTERS_REQUEST_RELEASED,
+		[SYNQ_COUNT_REQUEST_OVERDUE] = SYNQ_A_COUNTERS_REQUEST_OVERDUE,
+		[SYNQ_COUNT_REQUEST_FLUSHED] = SYNQ_A_COUNTERS_REQUEST_FLUSHED,
 	};
 	const struct synq_record_now now = synq_record_now(sn, port, slot);
 	struct nlattr *nest;
@@ -319,6 +323,8 @@ static int put_counters(struct sk_buff *skb, struct synq_net *sn,
 			    now.inside[SYNQ_INSIDE_STUCK]) ||
 	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_QUIET_NOW,
 			    now.inside[SYNQ_INSIDE_QUIET]) ||
+	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_REQUEST_HELD_NOW,
+			    now.inside[SYNQ_INSIDE_HELD]) ||
 	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_HALF_OPEN, now.half_open) ||
 	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_FLOODED_NOW, now.flooded))
 		return -EMSGSIZE;

@@ -145,7 +145,7 @@ static const struct nla_policy synq_match_del_nl_policy[SYNQ_A_MATCH_EXIST + 1] 
 };
 
 /* SYNQ_CMD_LISTENER_ADD - do */
-static const struct nla_policy synq_listener_add_nl_policy[SYNQ_A_LISTENER_INSIDE + 1] = {
+static const struct nla_policy synq_listener_add_nl_policy[SYNQ_A_LISTENER_REQUESTS + 1] = {
 	[SYNQ_A_LISTENER_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[SYNQ_A_LISTENER_ORDER] = NLA_POLICY_MAX(NLA_U8, 2),
 	[SYNQ_A_LISTENER_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
@@ -154,10 +154,11 @@ static const struct nla_policy synq_listener_add_nl_policy[SYNQ_A_LISTENER_INSID
 	[SYNQ_A_LISTENER_COOKIES] = NLA_POLICY_MAX(NLA_U8, 3),
 	[SYNQ_A_LISTENER_APP_COOKIES] = NLA_POLICY_MAX(NLA_U8, 1),
 	[SYNQ_A_LISTENER_INSIDE] = { .type = NLA_U32, },
+	[SYNQ_A_LISTENER_REQUESTS] = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
 /* SYNQ_CMD_LISTENER_SET - do */
-static const struct nla_policy synq_listener_set_nl_policy[SYNQ_A_LISTENER_INSIDE + 1] = {
+static const struct nla_policy synq_listener_set_nl_policy[SYNQ_A_LISTENER_REQUESTS + 1] = {
 	[SYNQ_A_LISTENER_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[SYNQ_A_LISTENER_ORDER] = NLA_POLICY_MAX(NLA_U8, 2),
 	[SYNQ_A_LISTENER_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
@@ -166,6 +167,7 @@ static const struct nla_policy synq_listener_set_nl_policy[SYNQ_A_LISTENER_INSID
 	[SYNQ_A_LISTENER_COOKIES] = NLA_POLICY_MAX(NLA_U8, 3),
 	[SYNQ_A_LISTENER_APP_COOKIES] = NLA_POLICY_MAX(NLA_U8, 1),
 	[SYNQ_A_LISTENER_INSIDE] = { .type = NLA_U32, },
+	[SYNQ_A_LISTENER_REQUESTS] = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
 /* SYNQ_CMD_LISTENER_DEL - do */
@@ -300,14 +302,14 @@ const struct genl_split_ops synq_nl_ops[26] = {
 		.cmd		= SYNQ_CMD_LISTENER_ADD,
 		.doit		= synq_nl_listener_add_doit,
 		.policy		= synq_listener_add_nl_policy,
-		.maxattr	= SYNQ_A_LISTENER_INSIDE,
+		.maxattr	= SYNQ_A_LISTENER_REQUESTS,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= SYNQ_CMD_LISTENER_SET,
 		.doit		= synq_nl_listener_set_doit,
 		.policy		= synq_listener_set_nl_policy,
-		.maxattr	= SYNQ_A_LISTENER_INSIDE,
+		.maxattr	= SYNQ_A_LISTENER_REQUESTS,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -14,6 +14,7 @@
 #include "compat.h"
 #include "held.h"
 #include "release.h"
+#include "request.h"
 #include "tcpopt.h"
 
 /*
@@ -31,6 +32,32 @@ static bool passes_policy(const struct sock *sk, struct sk_buff *skb)
 	return xfrm4_policy_check((struct sock *)sk, XFRM_POLICY_IN, skb);
 }
 
+static struct sk_buff *copy_of(struct sk_buff *skb)
+{
+	if (!skb->dev || !skb_dst_force(skb))
+		return NULL;
+	return skb->len <= COPY_MAX && !skb_is_gso(skb) ? skb_copy(skb, GFP_ATOMIC) :
+							  skb_clone(skb, GFP_ATOMIC);
+}
+
+/* Returns NULL, and the copy is freed, if IPsec would not let it through again. */
+static struct sk_buff *make_ready(const struct sock *sk, struct sk_buff *copy)
+{
+	/* A connection that is tracked would keep its namespace. */
+	nf_reset_ct(copy);
+	/*
+	 * As TCP will ask then.  What IPsec knew of a packet may be used up, and of one that
+	 * was rewritten it has to ask conntrack.
+	 */
+	if (!passes_policy(sk, copy)) {
+		kfree_skb(copy);
+		return NULL;
+	}
+	copy->skb_iif = copy->dev->ifindex;
+	copy->dev = NULL;
+	return copy;
+}
+
 /**
  * synq_replay_copy() - copy a segment, to give it to TCP later
  * @sk: its listener
@@ -43,12 +70,8 @@ static bool passes_policy(const struct sock *sk, struct sk_buff *skb)
  */
 struct sk_buff *synq_replay_copy(const struct sock *sk, struct sk_buff *skb)
 {
-	struct sk_buff *copy;
+	struct sk_buff *copy = copy_of(skb);
 
-	if (!skb->dev || !skb_dst_force(skb))
-		return NULL;
-	copy = skb->len <= COPY_MAX && !skb_is_gso(skb) ?
-	       skb_copy(skb, GFP_ATOMIC) : skb_clone(skb, GFP_ATOMIC);
 	if (!copy)
 		return NULL;
 #if IS_ENABLED(CONFIG_IPV6)
@@ -59,19 +82,27 @@ struct sk_buff *synq_replay_copy(const struct sock *sk, struct sk_buff *skb)
 #endif
 		memmove(IPCB(copy), &TCP_SKB_CB(skb)->header.h4,
 			sizeof(struct inet_skb_parm));
-	/* A connection that is tracked would keep its namespace. */
-	nf_reset_ct(copy);
-	/*
-	 * As TCP will ask then.  What IPsec knew of a packet may be used up, and of one that
-	 * was rewritten it has to ask conntrack.
-	 */
-	if (!passes_policy(sk, copy)) {
-		kfree_skb(copy);
+	return make_ready(sk, copy);
+}
+
+/**
+ * synq_replay_copy_at_ip() - likewise, before TCP has seen it
+ * @skb: as LOCAL_IN has it
+ *
+ * Context: rcu_read_lock()
+ * Return: NULL if it is not to be held, or without memory
+ */
+struct sk_buff *synq_replay_copy_at_ip(struct sk_buff *skb)
+{
+	struct sk_buff *copy = copy_of(skb);
+
+	if (!copy)
 		return NULL;
-	}
-	copy->skb_iif = skb->dev->ifindex;
-	copy->dev = NULL;
-	return copy;
+	/* TCP has not asked yet, with what conntrack knows of it. */
+	if (passes_policy(NULL, copy))
+		return make_ready(NULL, copy);
+	kfree_skb(copy);
+	return NULL;
 }
 
 /**
@@ -236,13 +267,24 @@ static u64 own(const struct synq_record *record, const struct synq_class *class)
 	       synq_inside_own(&record->inside, class);
 }
 
-/* Is one at the head of a class to come before another? */
-static bool precedes(const struct synq_record *record, const struct synq_conf *conf,
-		     const struct synq_listener *listener, const struct synq_held *held,
-		     const struct synq_held *other)
+/**
+ * synq_release_precedes() - is the first one of a class to come before that of another?
+ * @record: of the listener
+ * @conf: snapshot
+ * @listener: configured
+ * @slot: of its class
+ * @since_ns: when it came
+ * @other: slot of the other class
+ * @other_ns: when the other one came
+ *
+ * Return: true if so
+ */
+bool synq_release_precedes(const struct synq_record *record, const struct synq_conf *conf,
+			   const struct synq_listener *listener, u8 slot, u64 since_ns,
+			   u8 other, u64 other_ns)
 {
-	const struct synq_class *a = &conf->class[held->slot];
-	const struct synq_class *b = &conf->class[other->slot];
+	const struct synq_class *a = &conf->class[slot];
+	const struct synq_class *b = &conf->class[other];
 
 	switch ((enum synq_order)listener->order) {
 	case SYNQ_ORDER_STRICT:
@@ -253,7 +295,7 @@ static bool precedes(const struct synq_record *record, const struct synq_conf *c
 	case SYNQ_ORDER_FIFO:
 		break;
 	}
-	return held->since_ns < other->since_ns;
+	return since_ns < other_ns;
 }
 
 /* With the lock; NULL: none is held, or there is room for none. */
@@ -270,7 +312,9 @@ static struct synq_held *next_of(struct synq_record *record,
 		held = list_first_entry_or_null(&record->hold.fifo[class->slot],
 						struct synq_held, list);
 		if (held && held->tried != record->hold.ticks &&
-		    (!next || precedes(record, conf, listener, held, next)) &&
+		    (!next || synq_release_precedes(record, conf, listener, held->slot,
+						    held->since_ns, next->slot,
+						    next->since_ns)) &&
 		    has_room(record, conf, listener, class))
 			next = held;
 	}
@@ -373,7 +417,10 @@ static void release_some(struct synq_record *record)
 		synq_acceptq_settle(record->sk, &record->acceptq, record->counters);
 	limited = conf && listener.inside;
 	if (!over && limited)
-		synq_inside_tick(record, hold->n);
+		synq_inside_tick(record, hold->n + READ_ONCE(record->inside.held));
+	/* Requests and new connections are the first in turns. */
+	if (hold->ticks % 2)
+		synq_request_release(record, conf, &listener);
 	for (budget = AT_ONCE; budget; budget--) {
 		/* What has become of the last one must count. */
 		synq_record_catch_up(record);
@@ -384,6 +431,8 @@ static void release_some(struct synq_record *record)
 			break;
 		give(held, !over);
 	}
+	if (!(hold->ticks % 2))
+		synq_request_release(record, conf, &listener);
 	hold->in_vain = budget < AT_ONCE ? 0 : hold->in_vain + 1;
 	/* A slot that opens is to be filled within 2 ms. */
 	if (limited)
@@ -409,7 +458,7 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	release_some(record);
 	rcu_read_unlock();
 	spin_lock(&hold->lock);
-	more = hold->n && !hold->closed;
+	more = (hold->n || READ_ONCE(record->inside.held)) && !hold->closed;
 	hold->is_armed = more;
 	spin_unlock(&hold->lock);
 	if (!more)

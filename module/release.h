@@ -14,6 +14,7 @@ struct request_sock;
 struct sock;
 struct synq_conf;
 struct synq_hold;
+struct synq_listener;
 struct synq_record;
 
 /*
@@ -21,6 +22,7 @@ struct synq_record;
  */
 
 struct sk_buff *synq_replay_copy(const struct sock *sk, struct sk_buff *skb);
+struct sk_buff *synq_replay_copy_at_ip(struct sk_buff *skb);
 bool synq_replay(struct net *net, struct sk_buff *skb);
 u64 synq_replay_rtt_us(const struct request_sock *req, const struct sk_buff *skb,
 		       u64 now_ns);
@@ -41,6 +43,9 @@ static inline u32 synq_replay_length(const struct sk_buff *skb)
 void synq_release_init(struct synq_hold *hold);
 void synq_release_destroy(struct synq_hold *hold);
 
+bool synq_release_precedes(const struct synq_record *record, const struct synq_conf *conf,
+			   const struct synq_listener *listener, u8 slot, u64 since_ns,
+			   u8 other, u64 other_ns);
 void synq_release_all(struct synq_record *record, bool close);
 void synq_release_sort(struct synq_record *record, const struct synq_conf *conf);
 

@@ -14,9 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,89 +104,30 @@ static void serve_one(int fd, serve_fn *serve)
 
 /* --- io_uring --- */
 
-static struct {
-	int fd;
-	unsigned int *sq_tail;
-	unsigned int *sq_mask;
-	unsigned int *cq_head;
-	unsigned int *cq_tail;
-	unsigned int *cq_mask;
-	struct io_uring_sqe *sqes;
-	struct io_uring_cqe *cqes;
-} ring;
-
-static void open_ring(void)
-{
-	struct io_uring_params params = { 0 };
-	uint8_t *sq, *cq;
-	unsigned int i;
-
-	/* Those that the queue holds all come at once. */
-	params.flags = IORING_SETUP_CQSIZE;
-	params.cq_entries = 4096;
-	ring.fd = syscall(SYS_io_uring_setup, 4, &params);
-	if (ring.fd < 0)
-		skip("io_uring");
-	sq = mmap(NULL, params.sq_off.array + params.sq_entries * 4,
-		  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring.fd,
-		  IORING_OFF_SQ_RING);
-	cq = mmap(NULL, params.cq_off.cqes +
-		  params.cq_entries * sizeof(*ring.cqes),
-		  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring.fd,
-		  IORING_OFF_CQ_RING);
-	ring.sqes = mmap(NULL, params.sq_entries * sizeof(*ring.sqes),
-			 PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-			 ring.fd, IORING_OFF_SQES);
-	if (sq == MAP_FAILED || cq == MAP_FAILED || ring.sqes == MAP_FAILED)
-		die("mmap: %s", strerror(errno));
-	ring.sq_tail = (void *)(sq + params.sq_off.tail);
-	ring.sq_mask = (void *)(sq + params.sq_off.ring_mask);
-	for (i = 0; i < params.sq_entries; i++)
-		((unsigned int *)(sq + params.sq_off.array))[i] = i;
-	ring.cq_head = (void *)(cq + params.cq_off.head);
-	ring.cq_tail = (void *)(cq + params.cq_off.tail);
-	ring.cq_mask = (void *)(cq + params.cq_off.ring_mask);
-	ring.cqes = (void *)(cq + params.cq_off.cqes);
-}
-
 static void ask_for_all(int listener)
 {
-	struct io_uring_sqe *sqe = &ring.sqes[*ring.sq_tail & *ring.sq_mask];
+	struct io_uring_sqe sqe = {
+		.opcode = IORING_OP_ACCEPT,
+		.fd = listener,
+		.ioprio = IORING_ACCEPT_MULTISHOT,
+	};
 
-	memset(sqe, 0, sizeof(*sqe));
-	sqe->opcode = IORING_OP_ACCEPT;
-	sqe->fd = listener;
-	sqe->ioprio = IORING_ACCEPT_MULTISHOT;
-	__atomic_store_n(ring.sq_tail, *ring.sq_tail + 1, __ATOMIC_RELEASE);
+	ring_add(&sqe);
 }
 
 void run_uring(int listener, serve_fn *serve)
 {
-	unsigned int head, submit = 1;
+	struct io_uring_cqe cqe;
 
-	open_ring();
+	ring_open();
 	ask_for_all(listener);
 	for (;;) {
-		if (syscall(SYS_io_uring_enter, ring.fd, submit, 1,
-			    IORING_ENTER_GETEVENTS, NULL, 0) < 0 &&
-		    errno != EINTR)
-			die("io_uring_enter: %s", strerror(errno));
-		submit = 0;
-		head = *ring.cq_head;
-		while (head != __atomic_load_n(ring.cq_tail, __ATOMIC_ACQUIRE)) {
-			struct io_uring_cqe cqe =
-				ring.cqes[head & *ring.cq_mask];
-
-			__atomic_store_n(ring.cq_head, ++head,
-					 __ATOMIC_RELEASE);
-			if (cqe.res < 0)
-				die("multishot: %s", strerror(-cqe.res));
-			if (!(cqe.flags & IORING_CQE_F_MORE)) {
-				ask_for_all(listener);
-				submit = 1;
-			}
-			serve_one(cqe.res, serve);
-		}
+		ring_take(&cqe);
+		if (cqe.res < 0)
+			die("multishot: %s", strerror(-cqe.res));
+		if (!(cqe.flags & IORING_CQE_F_MORE))
+			ask_for_all(listener);
+		serve_one(cqe.res, serve);
 	}
 }
 

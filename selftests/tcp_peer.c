@@ -20,6 +20,8 @@
  *   tcp_peer owner	does to its sockets what it is told	(tcp_owner.c)
  *   tcp_peer destroy	SOCK_DESTROY of a listener	(tcp_owner.c)
  *   tcp_peer hold	holds the lock of its socket	(tcp_hold.c)
+ *   tcp_peer eager	accepts at once, and queues inside	(tcp_eager.c)
+ *   tcp_peer reader	waits for requests in many ways	(tcp_reader.c)
  *
  * All print lines that start with a word, at once; none waits for a time where
  * it can wait for an event.  -N NAME enters a network namespace first.  Exit
@@ -308,6 +310,7 @@ int main(int argc, char **argv)
 		{ "destroy", destroy_main },
 		{ "hold", hold_main },
 		{ "eager", eager_main },
+		{ "reader", reader_main },
 	};
 	size_t i;
 
@@ -316,5 +319,5 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue|twin|blink|unload|fuzz|owner|destroy|hold|eager OPTION...");
+	die("usage: tcp_peer server|client|hammer|segment|bpf|option|in|plain|lists|queue|twin|blink|unload|fuzz|owner|destroy|hold|eager|reader OPTION...");
 }

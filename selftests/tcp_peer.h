@@ -62,6 +62,13 @@ void run_uring(int listener, serve_fn *serve);
 void run_syncnt(int listener);
 void run_exclusive(int listener, int processes, serve_fn *serve);
 
+/* tcp_ring.c */
+struct io_uring_sqe;
+struct io_uring_cqe;
+void ring_open(void);
+void ring_add(const struct io_uring_sqe *sqe);
+void ring_take(struct io_uring_cqe *cqe);
+
 /* tcp_key.c */
 void add_key(int fd, const char *text);
 
@@ -82,7 +89,8 @@ int fuzz_main(int argc, char **argv);		/* tcp_fuzz.c */
 int owner_main(int argc, char **argv);		/* tcp_owner.c */
 int destroy_main(int argc, char **argv);	/* tcp_owner.c */
 int hold_main(int argc, char **argv);		/* tcp_hold.c */
-int eager_main(int argc, char **argv);	/* tcp_eager.c */
+int eager_main(int argc, char **argv);		/* tcp_eager.c */
+int reader_main(int argc, char **argv);		/* tcp_reader.c */
 
 /* What was sent: @number segments to @to, from @port on, beginning with @seq. */
 struct question {

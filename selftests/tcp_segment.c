@@ -335,7 +335,7 @@ static void parse(int argc, char **argv)
 		case 'n': opt.number = number(optarg, 1, 1 << 24); break;
 		case 'r': opt.rate = number(optarg, 1, 1 << 24); break;
 		case 'f': opt.flags = flags_of(optarg); break;
-		case 'p': opt.port = number(optarg, 1, 25535); break;
+		case 'p': opt.port = number(optarg, 1, 65535); break;
 		case 'd': opt.data = number(optarg, 0, DATA_MAX); break;
 		case 'B': opt.too_big = number(optarg, 1280, 65535); break;
 		case 'F': opt.piece = number(optarg, 1, 125) * 8; break;

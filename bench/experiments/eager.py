@@ -16,6 +16,9 @@
 # who have left.  Its own limit saves the server's goodput, where what exceeds it waits in
 # the accept queue, or is answered by an error; but it prefers nobody.  With synq the
 # preferred are served, at full goodput.
+#
+# Where ordinary clients keep their connections and are always busy, each request counts:
+# with "requests on" those of the preferred come first.
 """The experiment with servers that accept everything."""
 
 from dataclasses import replace
@@ -48,15 +51,32 @@ CELLS = [
     vary("preferred-5", preferred=.05),
     vary("rtt-200", rtt_ms=200.0, fast=True),
     vary("keep-alive", requests=5, fast=True),
+    vary("kept-busy", requests=5, closed=(96, 0), preferred=.02, config="requests.synq",
+         systems=("stock", "synq"), fast=True),
 ]
+
+
+def idle_ms(cell):
+    """How long a connection takes where nobody else is served."""
+    return (1 + cell.requests) * cell.rtt_ms + cell.requests * cell.service_ms
 
 
 def claims(view):
     """What is claimed in a cell; view shows it one repeat at a time."""
     cell, stock, synq = view.cell, view["stock"], view["synq"]
+    p50, p99 = (synq.request_interval(q) for q in (.5, .99))
     yield at_least("preferred served", synq.served("preferred"), .999, "%")
+    if cell.closed:
+        yield at_most("preferred p50, of stock's",
+                      p50.value / stock.request_interval(.5).value, .25, "%")
+        yield at_least("goodput, of stock's", synq.goodput() / stock.goodput(), .95, "%")
+        return
+    yield at_most("preferred p50, of an idle server's", p50.low / 1e3 / idle_ms(cell), 3)
     limit = view.get("server-limit")
     if limit:
+        yield at_most("preferred p99, within a service time of the server's own limit's",
+                      p99.low / 1e3,
+                      limit.request_interval(.99).high / 1e3 + cell.service_ms, "ms")
         yield at_least("useful goodput, of that of the server's own limit",
                        synq.goodput() / limit.goodput(), .95, "%")
     if cell.ordinary + cell.preferred < 1:

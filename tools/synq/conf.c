@@ -389,6 +389,8 @@ static void merge_listener(struct listener_spec *to,
 		to->app_cookies = from->app_cookies;
 	if (from->given & GIVEN_INSIDE)
 		to->inside = from->inside;
+	if (from->given & GIVEN_REQUESTS)
+		to->requests = from->requests;
 	if (from->given & GIVEN_ENFORCE)
 		to->observe = from->observe;
 }

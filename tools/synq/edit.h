@@ -55,6 +55,7 @@ enum verb {
 #define GIVEN_FORWARD		0x2000000
 #define GIVEN_EXIST		0x4000000
 #define GIVEN_INSIDE		0x8000000
+#define GIVEN_REQUESTS		0x10000000
 
 /* The key of a match or listener, as opposed to its values. */
 #define GIVEN_KEY	(GIVEN_SOURCE | GIVEN_TO | GIVEN_PORT)
@@ -116,6 +117,7 @@ struct class_spec {
  * @cookies: enum synq_cookies
  * @app_cookies: the application may choose another for its socket
  * @inside: how many connections its server may work on, or SYNQ_INSIDE_AUTO; 0: any
+ * @requests: requests of kept connections have to wait, too
  * @observe: only count what would be done ("enforce off")
  */
 struct listener_spec {
@@ -128,6 +130,7 @@ struct listener_spec {
 	__u32 cookies;
 	bool app_cookies;
 	__u32 inside;
+	bool requests;
 	bool observe;
 };
 

@@ -323,6 +323,11 @@ static int parse_inside(struct edit *edit, const char *text)
 			   &edit->listener.inside);
 }
 
+static int parse_requests(struct edit *edit, const char *text)
+{
+	return parse_switch(edit, text, "requests", &edit->listener.requests);
+}
+
 /* For a class, a listener or "set"; other objects do not read it. */
 static int parse_enforce(struct edit *edit, const char *text)
 {
@@ -392,6 +397,7 @@ static const struct option listener_options[] = {
 	{ "cookies", GIVEN_COOKIES, "auto, always or never", parse_cookies },
 	{ "app-cookies", GIVEN_APP_COOKIES, "on or off", parse_app_cookies },
 	{ "inside", GIVEN_INSIDE, "auto, N or off", parse_inside },
+	{ "requests", GIVEN_REQUESTS, "on or off", parse_requests },
 	{ }
 };
 
@@ -422,7 +428,8 @@ static const struct option set_options[] = {
 #define SERVICE_GIVEN	(GIVEN_TO | GIVEN_PORT | GIVEN_FORWARD)
 #define LISTENER_GIVEN	(GIVEN_PORT | GIVEN_ORDER | GIVEN_APP_ORDER |	\
 			 GIVEN_ENFORCE | GIVEN_SYNACK_RETRIES |		\
-			 GIVEN_COOKIES | GIVEN_APP_COOKIES | GIVEN_INSIDE)
+			 GIVEN_COOKIES | GIVEN_APP_COOKIES | GIVEN_INSIDE | \
+			 GIVEN_REQUESTS)
 
 const struct grammar grammar[OBJECTS] = {
 	[OBJECT_CLASS] = { "class", class_options, {

@@ -188,10 +188,11 @@ static void take_listener(struct nlattr **attr, void *arg)
 	listener->spec.app_cookies =
 		attr_u8(attr, SYNQ_A_LISTENER_APP_COOKIES);
 	listener->spec.inside = attr_u32(attr, SYNQ_A_LISTENER_INSIDE);
+	listener->spec.requests = attr_u8(attr, SYNQ_A_LISTENER_REQUESTS);
 	listener->spec.given = GIVEN_PORT | GIVEN_ORDER | GIVEN_APP_ORDER |
 			       GIVEN_ENFORCE | GIVEN_SYNACK_RETRIES |
 			       GIVEN_COOKIES | GIVEN_APP_COOKIES |
-			       GIVEN_INSIDE;
+			       GIVEN_INSIDE | GIVEN_REQUESTS;
 	listener->sockets = attr_u32(attr, SYNQ_A_LISTENER_SOCKETS);
 	listener->inside_limit = attr_u32(attr, SYNQ_A_LISTENER_INSIDE_LIMIT);
 }

@@ -141,6 +141,8 @@ const char *listener_line(const struct listener_spec *spec, char *text)
 		append(text, " app-cookies on");
 	if (spec->inside)
 		append(text, " inside %s", inside_name(spec->inside, number));
+	if (spec->requests)
+		append(text, " requests on");
 	if (spec->observe)
 		append(text, " enforce off");
 	return text;

@@ -300,6 +300,8 @@ static json_t *listener_json(const struct listener *listener)
 		json_object_set_new(json, "inside", json_string("auto"));
 	else if (spec->inside)
 		json_object_set_new(json, "inside", json_integer(spec->inside));
+	if (spec->requests)
+		json_object_set_new(json, "requests", json_true());
 	if (spec->inside)
 		json_object_set_new(json, "inside_limit",
 				    json_integer(listener->inside_limit));
@@ -338,6 +340,7 @@ static int show_listeners(struct words *words, unsigned int flags,
 	columns_cell(columns, "APP-COOKIES");
 	columns_cell(columns, "INSIDE");
 	columns_cell(columns, "LIMIT");
+	columns_cell(columns, "REQUESTS");
 	columns_cell(columns, "ENFORCE");
 	columns_cell(columns, "SOCKETS");
 	columns_row(columns);
@@ -359,6 +362,7 @@ static int show_listeners(struct words *words, unsigned int flags,
 			columns_cell(columns, "%u", conf->listener[i].inside_limit);
 		else
 			columns_cell(columns, "-");
+		columns_cell(columns, "%s", switch_name(spec->requests));
 		columns_cell(columns, "%s", enforce_name(spec->observe));
 		columns_cell(columns, "%u", conf->listener[i].sockets);
 	}

@@ -96,13 +96,18 @@ static const struct counter {
 	{ SYNQ_A_COUNTERS_BUSY_NOW, "busy_now", "BUSY-NOW" },
 	{ SYNQ_A_COUNTERS_STUCK_NOW, "stuck_now", "STUCK-NOW" },
 	{ SYNQ_A_COUNTERS_QUIET_NOW, "quiet_now", "QUIET-NOW" },
+	{ SYNQ_A_COUNTERS_REQUEST_HELD, "request_held", "REQUEST-HELD" },
+	{ SYNQ_A_COUNTERS_REQUEST_RELEASED, "request_released", "REQUEST-RELEASED" },
+	{ SYNQ_A_COUNTERS_REQUEST_OVERDUE, "request_overdue", "REQUEST-OVERDUE" },
+	{ SYNQ_A_COUNTERS_REQUEST_FLUSHED, "request_flushed", "REQUEST-FLUSHED" },
+	{ SYNQ_A_COUNTERS_REQUEST_HELD_NOW, "request_held_now", "REQUEST-HELD-NOW" },
 };
 
 #define COUNTERS	(sizeof(counters) / sizeof(*counters))
 #define SYN_COUNTERS	11	/* columns of the first table */
 #define ALWAYS		2	/* of those, shown even if zero */
 #define SEEN		0
-#define ANSWERS		(COUNTERS - 14)	/* columns of the last */
+#define ANSWERS		(COUNTERS - 19)	/* columns of the last */
 #define FIRST_TRIES	11
 #define RETRIES		12
 

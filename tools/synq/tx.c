@@ -129,6 +129,8 @@ static void put_listener(struct nlmsghdr *nlh, const struct listener_spec *spec)
 				spec->app_cookies);
 	if (spec->given & GIVEN_INSIDE)
 		mnl_attr_put_u32(nlh, SYNQ_A_LISTENER_INSIDE, spec->inside);
+	if (spec->given & GIVEN_REQUESTS)
+		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_REQUESTS, spec->requests);
 	if (spec->given & GIVEN_ENFORCE)
 		mnl_attr_put_u8(nlh, SYNQ_A_LISTENER_ENFORCE, !spec->observe);
 }

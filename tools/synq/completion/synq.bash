@@ -23,7 +23,7 @@ _synq_option() {
 	class/excess) echo 'drop pass reset cookie refuse' ;;
 	class/cookies | listener/cookies) echo 'auto always never' ;;
 	listener/inside) echo 'auto off' ;;
-	class/enforce | listener/enforce | listener/app-*) echo 'on off' ;;
+	class/enforce | listener/enforce | listener/requests | listener/app-*) echo 'on off' ;;
 	class/max-wait) echo none ;;
 	class/priority) echo {0..15} ;;
 	class/rate | class/source-rate | class/mark | class/cap | class/min-share | \
@@ -46,7 +46,7 @@ _synq_option() {
 		;;
 	listener/*) [ "$verb" = del ] && echo port ||
 		echo port order app-order synack-retries cookies app-cookies \
-			inside enforce ;;
+			inside requests enforce ;;
 	mark/add | mark/set) echo mask ;;
 	esac
 }

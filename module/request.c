@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Holds the next request of a connection that was kept open ("requests on"), until the
+ * server has room for its class: so it is not only new connections that are served in
+ * class order.
+ *
+ * What is held are segments, at LOCAL_IN, before TCP sees them.  The socket, its callbacks
+ * and its wait queues are not touched: for the server the request arrives later, however it
+ * waits for it.  For the client it looks like a slow network; it retransmits what is held for
+ * longer than its timeout.
+ *
+ * DOC: a request's life
+ *
+ * held		its connection was quiet, has sent something new, and its class has no room
+ *		(synq_request_hold()).  Segments that follow wait behind it, in the order in
+ *		which they came, a FIN included (synq_request_follow()).
+ * released	the timer of hold.c has found room (synq_request_release()).
+ * overdue	it was held for TIME_MAX_NS: it is released whether there is room or not.
+ * flushed	the connection ends, or nothing is to be held any more: "off", "requests off",
+ *		another configuration, the listener goes.  The segments are given to TCP all
+ *		the same.
+ *
+ * Each request that was held is counted as one of the last three, or is held now.
+ *
+ * A client's reset waits behind the segments that it follows: if it were to overtake them, TCP
+ * would not take it (RFC 5961).
+ *
+ * DOC: why no client hangs, and nothing is used after it is gone
+ *
+ * 1. A segment is in the queue of its connection, which is in the list of its class, or it
+ *    is in @due of its listener.  All are changed with the lock of the listener (inside.c),
+ *    and @held counts the segments in both.  The timer runs while @held is not 0: it
+ *    reads that with the lock of hold.c, with which synq_hold_arm() starts it.
+ * 2. The timer moves the segments of a connection to @due after TIME_MAX_NS at the latest, and
+ *    gives what is in @due to IP at each tick.  Who takes a segment out of @due, with the
+ *    lock, owns it.
+ * 3. Who ends a connection moves its segments to @due.  Nothing is held at a listener that
+ *    is closed; who closes it ends its connections first, and gives what is in @due.
+ * 4. Segments are given to IP with no lock of ours, as TCP takes the socket's lock.
+ * 5. A held segment pins nothing but its route: its device is found again by its index, and
+ *    it is not tracked any more.
+ * 6. If anything fails the request passes: no memory, too many bytes, no route.
+ *
+ * Softirq, or process context (NFQUEUE: with BH on), under rcu_read_lock().
+ */
+#include <linux/bits.h>
+#include <linux/bottom_half.h>
+#include <linux/ktime.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <net/ip.h>
+#include <net/dst.h>
+#include <net/ipv6.h>
+#include <net/tcp.h>
+#include "follow.h"
+#include "hold.h"
+#include "inside.h"
+#include "record.h"
+#include "release.h"
+#include "request.h"
+
+#define SEGMENTS_MAX	10		/* of one connection */
+#define BYTES_MAX	(128 << 10)	/* likewise: truesize */
+#define TIME_MAX_NS	((u64)NSEC_PER_SEC)
+#define AT_ONCE		256		/* requests in one tick */
+#define GIVE_AT_ONCE	1024		/* segments */
+#define AHEAD_MAX	BIT(24)		/* bytes: no window is as large, or hardly any */
+
+static synq_okfn okfn_of[2];	/* IPv4, IPv6; from the first segment on */
+
+/* --- segments --- */
+
+static bool is_v6(const struct sk_buff *skb)
+{
+	return skb->protocol == htons(ETH_P_IPV6);
+}
+
+/**
+ * struct synq_request_cb - what has to be known of a held segment
+ * @seq: sequence number
+ * @end: of what follows it; its FIN counts
+ *
+ * At the end of the control block, whose beginning is IP's.
+ */
+struct synq_request_cb {
+	u32 seq;
+	u32 end;
+};
+
+static struct synq_request_cb *cb(const struct sk_buff *skb)
+{
+	const size_t at = sizeof_field(struct sk_buff, cb) - sizeof(struct synq_request_cb);
+
+	BUILD_BUG_ON(max(sizeof(struct inet_skb_parm), sizeof(struct inet6_skb_parm)) > at);
+	return (struct synq_request_cb *)(skb->cb + at);
+}
+
+/* A copy of a segment, which is not charged yet; NULL: it cannot be held. */
+static struct sk_buff *copy_of(struct sk_buff *skb, const struct tcphdr *th, u32 len,
+			       synq_okfn okfn)
+{
+	struct sk_buff *copy = synq_replay_copy_at_ip(skb);
+
+	if (!copy)
+		return NULL;
+	cb(copy)->seq = ntohl(th->seq);
+	cb(copy)->end = cb(copy)->seq + len + th->fin;
+	WRITE_ONCE(okfn_of[is_v6(copy)], okfn);
+	return copy;
+}
+
+static bool is_there(const struct synq_followed *conn, const struct sk_buff *copy)
+{
+	const struct sk_buff *skb;
+
+	skb_queue_walk(&conn->segments, skb)
+		if (cb(skb)->seq == cb(copy)->seq && !before(cb(skb)->end, cb(copy)->end))
+			return true;
+	return false;
+}
+
+/* The first one of a request may be as large as it likes: else it would not wait. */
+static bool has_space(const struct synq_followed *conn, const struct sk_buff *copy)
+{
+	return skb_queue_empty(&conn->segments) ||
+	       (skb_queue_len(&conn->segments) < SEGMENTS_MAX &&
+		conn->bytes + copy->truesize <= BYTES_MAX);
+}
+
+/* Makes a copy wait with its connection; false: it cannot. */
+static bool append(struct synq_followed *conn, struct sk_buff *copy)
+{
+	struct synq_inside *inside = &conn->record->inside;
+
+	lockdep_assert_held(&inside->lock);
+	if (!has_space(conn, copy) ||
+	    !synq_hold_take_bytes(conn->record->sn, inside->bytes, copy->truesize))
+		return false;
+	inside->bytes += copy->truesize;
+	conn->bytes += copy->truesize;
+	__skb_queue_tail(&conn->segments, copy);
+	WRITE_ONCE(inside->held, inside->held + 1);
+	return true;
+}
+
+static void make_due(struct synq_followed *conn)
+{
+	struct synq_inside *inside = &conn->record->inside;
+
+	lockdep_assert_held(&inside->lock);
+	skb_queue_splice_tail_init(&conn->segments, &inside->due);
+	conn->bytes = 0;
+}
+
+/* Goes on where LOCAL_IN was left, unless its device has gone, or its route. */
+static void deliver(struct net *net, struct sk_buff *skb)
+{
+	synq_okfn okfn = READ_ONCE(okfn_of[is_v6(skb)]);
+
+	skb->dev = dev_get_by_index_rcu(net, skb->skb_iif);
+	if (skb->dev && dev_net(skb_dst(skb)->dev) == net)
+		okfn(net, NULL, skb);
+	else
+		kfree_skb(skb);
+}
+
+static struct sk_buff *take_due(struct synq_record *record)
+{
+	struct synq_inside *inside = &record->inside;
+	struct sk_buff *skb;
+
+	spin_lock(&inside->lock);
+	skb = __skb_dequeue(&inside->due);
+	if (skb) {
+		WRITE_ONCE(inside->held, inside->held - 1);
+		inside->bytes -= skb->truesize;
+		synq_hold_give_bytes(record->sn, skb->truesize);
+	}
+	spin_unlock(&inside->lock);
+	return skb;
+}
+
+/**
+ * synq_request_give() - give IP segments that are not held any more
+ * @record: of the listener
+ *
+ * BH is off meanwhile, as IP expects it; a hook may have been called with BH on (NFQUEUE).
+ *
+ * Context: rcu_read_lock(), no lock of ours, nor of a socket
+ * Return: false if there may be more
+ */
+bool synq_request_give(struct synq_record *record)
+{
+	unsigned int budget = GIVE_AT_ONCE;
+	struct sk_buff *skb;
+
+	local_bh_disable();
+	while (budget && (skb = take_due(record))) {
+		deliver(sock_net(record->sk), skb);
+		budget--;
+	}
+	local_bh_enable();
+	return budget;
+}
+
+/* --- LOCAL_IN --- */
+
+/**
+ * synq_request_is_before() - is a request held that is to be released before what comes
+ * now, or may be?
+ * @record: of the listener
+ * @conf: snapshot
+ * @listener: configured, as it is for the socket
+ * @class: of what comes
+ *
+ * Context: any
+ * Return: true if so
+ */
+bool synq_request_is_before(const struct synq_record *record,
+			    const struct synq_conf *conf,
+			    const struct synq_listener *listener,
+			    const struct synq_class *class)
+{
+	const struct synq_inside *inside = &record->inside;
+	u8 last = class->position, p;
+
+	if (likely(!READ_ONCE(inside->held)) || class->slot == SYNQ_SLOT_LOCAL)
+		return false;
+	if (listener->order != SYNQ_ORDER_STRICT)
+		last = conf->n_positions - 1;
+	for (p = 0; p <= last; p++)
+		if (READ_ONCE(inside->in[SYNQ_INSIDE_HELD][conf->order[p]]))
+			return true;
+	return false;
+}
+
+/* Does a connection's next request have to wait? */
+static bool has_to_wait(const struct synq_followed *conn)
+{
+	const struct synq_record *record = conn->record;
+	struct synq_listener listener;
+	const struct synq_class *class;
+	const struct synq_conf *conf;
+
+	/* What comes may be no request, and would not count. */
+	if (READ_ONCE(conn->was_stuck))
+		return false;
+	conf = synq_record_conf(record, &listener);
+	if (!conf || !listener.inside || !listener.requests)
+		return false;
+	class = &conf->class[conn->slot];
+	if (class->since != conn->since || class->slot == SYNQ_SLOT_LOCAL)
+		return false;
+	if (synq_inside_has_room(record, conf, &listener, class, false) &&
+	    !synq_request_is_before(record, conf, &listener, class) &&
+	    !synq_hold_is_before(record, conf, &listener, class))
+		return false;
+	if (!synq_conf_observes(conf, &listener, class))
+		return true;
+	synq_followed_count(conn, SYNQ_COUNT_WOULD_HOLD);
+	return false;
+}
+
+static void release(struct synq_followed *conn, enum synq_counter counter, u64 now_ns)
+{
+	synq_followed_count(conn, counter);
+	make_due(conn);
+	synq_followed_begin(conn, now_ns);
+}
+
+/* Its request is given to TCP at once, before what the caller has. */
+static void flush(struct synq_followed *conn)
+{
+	struct synq_inside *inside = &conn->record->inside;
+
+	spin_lock_bh(&inside->lock);
+	if (conn->state == SYNQ_INSIDE_HELD && !conn->dead)
+		release(conn, SYNQ_COUNT_REQUEST_FLUSHED, ktime_get_ns());
+	spin_unlock_bh(&inside->lock);
+	synq_request_give(conn->record);
+}
+
+/**
+ * synq_request_hold() - a quiet connection has sent something new: is it to wait?
+ * @conn: the connection
+ * @skb: the segment, at LOCAL_IN
+ * @th: its header
+ * @len: bytes of data
+ * @from: the first sequence number that is new
+ * @okfn: what LOCAL_IN continues with
+ *
+ * Not while its server still speaks: what comes then may be a part of the request before,
+ * or what the rest of the answer waits for (HTTP/2).
+ *
+ * Context: rcu_read_lock(), no lock of ours, nor of a socket
+ * Return: true if it does not go on: a copy of it waits, or it has lost its route
+ */
+bool synq_request_hold(struct synq_followed *conn, struct sk_buff *skb,
+		       const struct tcphdr *th, u32 len, u32 from, synq_okfn okfn)
+{
+	struct synq_inside *inside = &conn->record->inside;
+	bool holds = false, waits;
+	struct sk_buff *copy;
+
+	if (ntohl(th->ack_seq) != READ_ONCE(conn->sent) || !has_to_wait(conn))
+		return false;
+	copy = copy_of(skb, th, len, okfn);
+	if (!copy)
+		return !skb_dst(skb);
+	spin_lock_bh(&inside->lock);
+	/* Another segment may have come first, on another CPU. */
+	waits = conn->state == SYNQ_INSIDE_HELD && !conn->dead;
+	if (waits || (conn->state == SYNQ_INSIDE_QUIET && !conn->dead && !inside->closed))
+		holds = append(conn, copy);
+	if (holds && !waits) {
+		synq_followed_count(conn, SYNQ_COUNT_REQUEST_HELD);
+		synq_followed_set_held(conn, from, ktime_get_ns());
+	}
+	spin_unlock_bh(&inside->lock);
+	if (!holds)
+		kfree_skb(copy);
+	else if (!synq_hold_arm(conn->record))
+		flush(conn);
+	return holds || waits;
+}
+
+/*
+ * Does it belong to what is held?  A reset does, too: TCP is to judge it when it has the rest.
+ * What acknowledges something that was never sent TCP does not take.
+ */
+static bool is_behind(const struct synq_followed *conn, const struct tcphdr *th, u32 len)
+{
+	u32 end = ntohl(th->seq) + len + th->fin;
+
+	if (th->rst)
+		return end - conn->from <= AHEAD_MAX;
+	return (len || th->fin) && end != conn->from && end - conn->from <= AHEAD_MAX &&
+	       synq_followed_is_answer_to(conn, th);
+}
+
+/**
+ * synq_request_follow() - a segment comes while its connection's request is held
+ * @conn: the connection
+ * @skb: the segment, at LOCAL_IN
+ * @th: its header
+ * @len: bytes of data
+ * @okfn: what LOCAL_IN continues with
+ *
+ * One for which there is no space is dropped, as on the way; the client retransmits it.
+ * What only acknowledges goes on.
+ *
+ * Context: rcu_read_lock(), no lock of ours, nor of a socket
+ * Return: true if it does not go on
+ */
+bool synq_request_follow(struct synq_followed *conn, struct sk_buff *skb,
+			 const struct tcphdr *th, u32 len, synq_okfn okfn)
+{
+	struct synq_inside *inside = &conn->record->inside;
+	struct sk_buff *copy;
+	bool waits, kept;
+
+	if (!len && !th->fin && !th->rst)
+		return false;
+	copy = copy_of(skb, th, len, okfn);
+	spin_lock_bh(&inside->lock);
+	waits = conn->state == SYNQ_INSIDE_HELD && !conn->dead && is_behind(conn, th, len);
+	kept = waits && copy && (th->rst || !is_there(conn, copy)) && append(conn, copy);
+	if (kept)
+		synq_followed_is_new(&conn->came, ntohl(th->seq), len);
+	spin_unlock_bh(&inside->lock);
+	if (!kept)
+		kfree_skb(copy);
+	return waits || !skb_dst(skb);
+}
+
+/**
+ * synq_request_end() - the connection of a held request is not followed any more
+ * @conn: the connection, with the lock, in that state
+ *
+ * Context: BH off
+ */
+void synq_request_end(struct synq_followed *conn)
+{
+	synq_followed_count(conn, SYNQ_COUNT_REQUEST_FLUSHED);
+	make_due(conn);
+}
+
+/* --- the timer --- */
+
+static struct synq_followed *first_of(const struct synq_inside *inside, u8 slot)
+{
+	return list_first_entry_or_null(&inside->late[slot], struct synq_followed, list);
+}
+
+static bool may_go(const struct synq_record *record, const struct synq_conf *conf,
+		   const struct synq_listener *listener, const struct synq_followed *conn)
+{
+	return synq_inside_has_room(record, conf, listener, &conf->class[conn->slot], false);
+}
+
+/* Whose turn it is; NULL: nobody's, or for nobody there is room. */
+static struct synq_followed *next_of(const struct synq_record *record,
+				     const struct synq_conf *conf,
+				     const struct synq_listener *listener)
+{
+	struct synq_followed *next = NULL, *conn;
+	u8 p;
+
+	for (p = 0; p < conf->n_positions; p++) {
+		conn = first_of(&record->inside, conf->order[p]);
+		if (conn && (!next || synq_release_precedes(record, conf, listener,
+							    conn->slot, conn->since_ns,
+							    next->slot, next->since_ns)) &&
+		    may_go(record, conf, listener, conn))
+			next = conn;
+	}
+	return next;
+}
+
+static struct synq_followed *overdue_of(const struct synq_inside *inside, u64 age_ns,
+					u64 now_ns)
+{
+	struct synq_followed *conn;
+	u8 slot;
+
+	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
+		conn = first_of(inside, slot);
+		if (conn && now_ns - conn->since_ns >= age_ns)
+			return conn;
+	}
+	return NULL;
+}
+
+/**
+ * synq_request_release() - a tick: release requests that have had their time, and those
+ * for which there is room
+ * @record: of the listener
+ * @conf: snapshot; NULL: nothing is to be held any more
+ * @listener: configured, as it is for the socket
+ *
+ * Context: softirq, rcu_read_lock(), no lock of ours
+ */
+void synq_request_release(struct synq_record *record, const struct synq_conf *conf,
+			  const struct synq_listener *listener)
+{
+	struct synq_inside *inside = &record->inside;
+	bool over = !conf || conf->observe || listener->observe || !listener->inside ||
+		    !listener->requests;
+	struct synq_followed *conn;
+	unsigned int budget;
+	u64 now_ns;
+
+	if (likely(!READ_ONCE(inside->held)))
+		return;
+	spin_lock(&inside->lock);
+	now_ns = ktime_get_ns();
+	for (budget = AT_ONCE; budget; budget--) {
+		conn = overdue_of(inside, over ? 0 : TIME_MAX_NS, now_ns);
+		if (!conn)
+			break;
+		release(conn, over ? SYNQ_COUNT_REQUEST_FLUSHED : SYNQ_COUNT_REQUEST_OVERDUE,
+			now_ns);
+	}
+	for (; budget && !over; budget--) {
+		conn = next_of(record, conf, listener);
+		if (!conn)
+			break;
+		release(conn, SYNQ_COUNT_REQUEST_RELEASED, now_ns);
+	}
+	spin_unlock(&inside->lock);
+	synq_request_give(record);
+}
