@@ -15,6 +15,7 @@
 #define FLAG_PRINT	0x4
 #define FLAG_CONFIRM	0x8
 #define FLAG_STRICT	0x10
+#define FLAG_WATCH	0x20
 
 /* whole.c: the configuration as a whole */
 int command_apply(struct words *words, unsigned int flags);
@@ -44,6 +45,9 @@ int command_why(struct words *words, unsigned int flags);
 
 /* stats.c */
 int command_stats(struct words *words, unsigned int flags);
+
+/* doctor.c */
+int command_doctor(struct words *words, unsigned int flags);
 
 /* sources.c */
 int command_sources(struct words *words, unsigned int flags);

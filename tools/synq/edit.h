@@ -181,6 +181,7 @@ struct edit {
  * @number: how many there are
  * @next: the next to be read
  * @confirm: the value of the option --confirm, or NULL
+ * @watch: the value of the option --watch, or NULL
  */
 struct words {
 	struct origin origin;
@@ -188,6 +189,7 @@ struct words {
 	unsigned int number;
 	unsigned int next;
 	const char *confirm;
+	const char *watch;
 };
 
 static inline const char *words_peek(const struct words *words)

@@ -22,7 +22,7 @@ static const char help[] =
 "      only check FILE, or roll back unless \"confirm\" follows; - is stdin\n"
 "  diff FILE, save                    what apply would change; the configuration\n"
 "  class|match|listener|service|mark|set show [-j] [NAME...]\n"
-"  class add|set NAME OPTION...       class del NAME\n"
+"  class add|set NAME OPTION...       class del NAME       set enforce on|off\n"
 "      priority 0..15  default  mark N  weight 1..1000  reserve N%  cap N%\n"
 "      max-wait TIME|none  min-share N%  rate N/second|minute|hour  burst N\n"
 "      source-rate N/...  source-burst N  source-len V4,V6  enforce on|off\n"
@@ -31,12 +31,12 @@ static const char help[] =
 "  listener add|set port N[-M] OPTION...        listener del port N[-M]\n"
 "      order strict|weighted|fifo  inside auto|N|off  requests on|off\n"
 "      app-order|app-cookies|enforce on|off  synack-retries N  cookies POLICY\n"
-"  service add|del [to PREFIX] port N[-M] forward\n"
-"  mark mask M       mark del         set enforce on|off\n"
+"  service add|del [to PREFIX] port N[-M] forward         mark mask M    mark del\n"
 "  classify [-j] ADDRESS [to ADDRESS] [port N] [mark M]   a client's class\n"
 "  why [-j] ADDRESS [to ADDRESS] [port N]    and why it was refused lately\n"
 "  stats [-j] [class NAME] [listener PORT]    stats sources [class NAME] [top N]\n"
 "  off, on, flush                 hand all to the stock kernel; resume; remove it\n"
+"  doctor [-j] [--watch TIME] [FILE]  what stands in the way of each listener\n"
 "  monitor [-j], export nft [FILE]    print changes; marks of classes, for nft\n"
 "  -batch [FILE]                  the changes in FILE, or in stdin, all at once\n"
 "FILE has class, match, listener, service, mark and set commands; # is a comment.\n"
@@ -82,8 +82,8 @@ static const struct command commands[] = {
 	{ "export", command_export, 0 },
 	{ "-batch", command_batch, 0 },
 	{ "help", command_help, 0 },
+	{ "doctor", command_doctor, FLAG_JSON | FLAG_WATCH },
 	{ .name = "top" },
-	{ .name = "doctor" },
 	{ }
 };
 
@@ -98,6 +98,7 @@ static const struct command options[] = {
 	{ "-V", command_version, 0 },
 	{ "--version", command_version, 0 },
 	{ "--confirm", NULL, FLAG_CONFIRM },
+	{ "--watch", NULL, FLAG_WATCH },
 	{ }
 };
 
@@ -172,7 +173,7 @@ static int run(struct words *words, unsigned int flags)
 	return command->run(words, flags);
 }
 
-/* Removes the options from the words, and --confirm with its value. */
+/* Removes the options from the words, and --confirm and --watch with their values. */
 static int parse_options(struct words *words, unsigned int *flags,
 			 const struct command **instead)
 {
@@ -199,11 +200,15 @@ static int parse_options(struct words *words, unsigned int *flags,
 		if (option->run)
 			*instead = option;
 		*flags |= option->flags;
-		if (option->flags != FLAG_CONFIRM)
+		if (!(option->flags & (FLAG_CONFIRM | FLAG_WATCH)))
 			continue;
 		if (i + 1 == words->number)
 			return refuse(NULL, word, "its value is missing (TIME)");
-		words->confirm = words->word[++i];
+		i++;
+		if (option->flags == FLAG_CONFIRM)
+			words->confirm = words->word[i];
+		else
+			words->watch = words->word[i];
 	}
 	words->number = number;
 	return DONE;

@@ -49,33 +49,27 @@ static void take_family(struct nlattr **attr, void *arg)
 	*(__u16 *)arg = attr_u16(attr, CTRL_ATTR_FAMILY_ID);
 }
 
-static int find_family(struct nl *nl)
+static int find_family(struct nl *nl, struct nl_error *error)
 {
 	char room[MNL_NLMSG_HDRLEN + GENL_HDRLEN + 64];
-	struct nl_error error;
 	struct nlmsghdr *nlh;
 
 	nl->family = GENL_ID_CTRL;
 	nlh = nl_request(nl, room, CTRL_CMD_GETFAMILY, 0);
 	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, SYNQ_FAMILY_NAME);
-	if (nl_call(nl, nlh, CTRL_ATTR_FAMILY_ID, take_family, &nl->family,
-		    &error))
-		return UNREACHABLE;
-	if (error.code == ENOENT)
-		return fail(UNREACHABLE,
-			    "the kernel module is not loaded (insmod synq.ko, or modprobe synq)");
-	if (error.code)
-		return nl_refuse(NULL, NULL, &error);
-	return DONE;
+	return nl_call(nl, nlh, CTRL_ATTR_FAMILY_ID, take_family, &nl->family,
+		       error);
 }
 
 /**
- * nl_open() - reach the kernel module
- * @nl: the conversation
+ * nl_try() - reach the kernel module, if it is there
+ * @nl: the conversation, closed by nl_close()
+ * @error: why it is not: ENOENT, if it is not loaded
  *
- * Return: DONE or UNREACHABLE, which has been reported.
+ * Return: DONE, though perhaps with an error, which has not been reported; or
+ * UNREACHABLE, which has.
  */
-int nl_open(struct nl *nl)
+int nl_try(struct nl *nl, struct nl_error *error)
 {
 	int size = RECEIVE_BUFFER;
 	int on = 1;
@@ -95,7 +89,25 @@ int nl_open(struct nl *nl)
 		       &size, sizeof(size)))
 		setsockopt(mnl_socket_get_fd(nl->sk), SOL_SOCKET, SO_RCVBUF,
 			   &size, sizeof(size));
-	return find_family(nl);
+	return find_family(nl, error);
+}
+
+/**
+ * nl_open() - reach the kernel module
+ * @nl: the conversation
+ *
+ * Return: DONE or UNREACHABLE, which has been reported.
+ */
+int nl_open(struct nl *nl)
+{
+	struct nl_error error;
+
+	if (nl_try(nl, &error))
+		return UNREACHABLE;
+	if (error.code == ENOENT)
+		return fail(UNREACHABLE,
+			    "the kernel module is not loaded (insmod synq.ko, or modprobe synq)");
+	return error.code ? nl_refuse(NULL, NULL, &error) : DONE;
 }
 
 /**

@@ -55,6 +55,7 @@ typedef void nl_answer(struct nlattr **attr, void *arg);
 
 /* nl.c */
 int nl_open(struct nl *nl);
+int nl_try(struct nl *nl, struct nl_error *error);
 void nl_close(struct nl *nl);
 struct nlmsghdr *nl_request(struct nl *nl, void *room, __u8 command,
 			    __u16 flags);
