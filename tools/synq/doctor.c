@@ -17,7 +17,6 @@
 #define WATCH_MS	1000	/* unless asked for more */
 #define WATCH_MAX	600000
 #define LOOK_MS		100	/* between two looks at the queues */
-#define PORTS		65536
 
 /* Exit status if it could not look; the others are severities. */
 #define BLIND		3
@@ -118,16 +117,17 @@ static int look(struct facts *facts, __u32 watch_ms)
 		error = sockets_listeners(sockets, facts);
 	}
 	if (!error)
-		error = sockets_connections(sockets, facts);
+		error = sockets_connections(sockets, facts, true);
 	host_counters(facts, "", true);
 	sockets_close(sockets);
-	if (!error) {
-		host_sysctls(facts, "");
-		host_links(facts);
-		host_rules(facts, "");
-		watch_sources(facts);
-	}
-	return error;
+	if (error)
+		return fail(BLIND, "the kernel does not list sockets (sock_diag): %s",
+			    strerror(-error));
+	host_sysctls(facts, "");
+	host_links(facts);
+	host_rules(facts, "");
+	watch_sources(facts);
+	return DONE;
 }
 
 static enum severity worst(const struct findings *findings)

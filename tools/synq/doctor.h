@@ -15,6 +15,7 @@
 #include "conf.h"
 #include "nl.h"
 
+#define PORTS		65536
 #define DOCTOR_TOP	4	/* so few addresses are a balancer, not clients */
 #define DOCTOR_NAME	32
 #define DOCTOR_TEXT	320
@@ -265,7 +266,7 @@ struct facts {
 struct sockets;
 int sockets_open(struct sockets **sockets);
 int sockets_listeners(struct sockets *sockets, struct facts *facts);
-int sockets_connections(struct sockets *sockets, struct facts *facts);
+int sockets_connections(struct sockets *sockets, struct facts *facts, bool name);
 void sockets_events(struct sockets *sockets, struct facts *facts, int until_ms);
 void sockets_close(struct sockets *sockets);
 

@@ -13,6 +13,7 @@
 #define CLIENTS		16	/* so many connections tell where they are from */
 #define LONG_MS		1000	/* an answer that takes so long is late */
 #define SHORT_BACKLOG	8
+#define SHORT_SOMAXCONN	128	/* until Linux 5.4 */
 #define KERNEL_BACKLOG	4096	/* net.core.somaxconn since Linux 5.4 */
 #define DNATS_MAX	16	/* more are a router */
 #define OVERFLOWS	10	/* fewer are an accident */
@@ -288,6 +289,10 @@ static void judge_backlogs(const struct facts *facts, struct findings *findings)
 		finding = find_new(findings, REMARK, "somaxconn", cut->port,
 				   "net.core.somaxconn=%lld cuts the backlog of port %u%s",
 				   somaxconn, cut->port, cuts > 1 ? " and others" : "");
+	else if (!facts->number && somaxconn < SHORT_SOMAXCONN)
+		finding = find_new(findings, REMARK, "somaxconn", 0,
+				   "net.core.somaxconn=%lld: no server gets a longer backlog",
+				   somaxconn);
 	if (finding)
 		find_help(finding, "sysctl -w net.core.somaxconn=%u, and restart the server",
 			  KERNEL_BACKLOG);

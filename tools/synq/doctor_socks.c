@@ -340,7 +340,7 @@ static int dump_both(struct sockets *sockets, __u32 states, __u8 extra, mnl_cb_t
  * sockets_open() - reach sock_diag, and listen for sockets that are destroyed
  * @sockets: the conversation, for sockets_close()
  *
- * Return: DONE, or REFUSED, which has been reported.
+ * Return: 0 or a negative errno.
  */
 int sockets_open(struct sockets **sockets)
 {
@@ -354,10 +354,10 @@ int sockets_open(struct sockets **sockets)
 	new->begun = now_ms();
 	new->sk = mnl_socket_open2(NETLINK_SOCK_DIAG, SOCK_CLOEXEC);
 	if (!new->sk || mnl_socket_bind(new->sk, 0, MNL_SOCKET_AUTOPID) < 0)
-		return fail(REFUSED, "no sock_diag: %s", strerror(errno));
+		return -errno;
 	new->events = mnl_socket_open2(NETLINK_SOCK_DIAG, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (!new->events)
-		return DONE;
+		return 0;
 	if (setsockopt(mnl_socket_get_fd(new->events), SOL_SOCKET, SO_RCVBUFFORCE, &size,
 		       sizeof(size)))
 		setsockopt(mnl_socket_get_fd(new->events), SOL_SOCKET, SO_RCVBUF, &size,
@@ -366,7 +366,7 @@ int sockets_open(struct sockets **sockets)
 		mnl_socket_close(new->events);
 		new->events = NULL;
 	}
-	return DONE;
+	return 0;
 }
 
 void sockets_close(struct sockets *sockets)
@@ -392,7 +392,7 @@ static int listener_order(const void *a, const void *b)
  * @sockets: the conversation
  * @facts: where to
  *
- * Return: DONE, or REFUSED, which has been reported.
+ * Return: 0 or a negative errno.
  */
 int sockets_listeners(struct sockets *sockets, struct facts *facts)
 {
@@ -404,23 +404,24 @@ int sockets_listeners(struct sockets *sockets, struct facts *facts)
 		facts->watched[i].queue = 0;
 	error = dump_both(sockets, 1 << LISTEN, 1 << (INET_DIAG_SKMEMINFO - 1), take_listener);
 	if (error)
-		return fail(REFUSED, "sock_diag cannot list listeners: %s", strerror(-error));
+		return error;
 	if (!sockets->again && facts->number)
 		qsort(facts->watched, facts->number, sizeof(*facts->watched), listener_order);
 	for (i = 0; i < facts->number; i++)
 		facts->watched[i].queued_always &= !!facts->watched[i].queue;
 	sockets->again = true;
-	return DONE;
+	return 0;
 }
 
 /**
  * sockets_connections() - look at the connections of the listeners
  * @sockets: the conversation, behind sockets_listeners()
- * @facts: where to; processes are named, too
+ * @facts: where to
+ * @name: name the processes, too
  *
- * Return: DONE, or REFUSED, which has been reported.
+ * Return: 0 or a negative errno.
  */
-int sockets_connections(struct sockets *sockets, struct facts *facts)
+int sockets_connections(struct sockets *sockets, struct facts *facts, bool name)
 {
 	__u32 states = 1 << ESTABLISHED | 1 << CLOSE_WAIT;
 	__u32 *peer = allocate(NULL, facts->number + 1, sizeof(*peer));
@@ -429,16 +430,16 @@ int sockets_connections(struct sockets *sockets, struct facts *facts)
 
 	memset(peer, 0, (facts->number + 1) * sizeof(*peer));
 	error = dump_both(sockets, states, 1 << (INET_DIAG_INFO - 1), take_connection);
-	if (!error && sockets->peers)
+	if (!error && name && sockets->peers)
 		error = dump_both(sockets, states, 0, take_peer);
 	for (i = 0; i < sockets->peers; i++) {
 		if (sockets->peer[i].inode)
 			peer[sockets->peer[i].watched] = sockets->peer[i].inode;
 	}
-	processes_name(facts, peer);
+	if (name)
+		processes_name(facts, peer);
 	free(peer);
-	return error ? fail(REFUSED, "sock_diag cannot list connections: %s",
-			    strerror(-error)) : DONE;
+	return error;
 }
 
 /**

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "notes.h"
 #include "print.h"
 
 #define TRIES		10
@@ -424,6 +425,30 @@ static void print_net(const struct stats *stats)
 		printf("%s: %llu\n", net_counters[i].heading, stats->net[i]);
 }
 
+/* On listeners that are passed by, and on a source-rate for what are not clients. */
+static void print_notes(struct nl *nl, const struct stats *stats)
+{
+	bool *unseen = allocate(NULL, PORT_ALL, sizeof(*unseen));
+	bool any = false;
+	unsigned int i;
+
+	memset(unseen, 0, PORT_ALL * sizeof(*unseen));
+	for (i = 0; i < stats->rows; i++) {
+		if (stats->row[i].port && stats->row[i].port < PORT_ALL)
+			unseen[stats->row[i].port] = true;
+	}
+	for (i = 0; i < stats->rows; i++) {
+		if (stats->row[i].port < PORT_ALL && stats->row[i].value[SEEN])
+			unseen[stats->row[i].port] = false;
+	}
+	for (i = 0; i < PORT_ALL; i++)
+		any |= unseen[i];
+	if (any && !stats->bypass && !stats->class)
+		notes_unseen(unseen);
+	notes_sources(nl);
+	free(unseen);
+}
+
 static json_t *conf_json(const struct stats *stats)
 {
 	json_t *json = json_object();
@@ -497,6 +522,8 @@ int command_stats(struct words *words, unsigned int flags)
 			print_tables(&stats);
 		if (!stats.class && !stats.port)
 			print_net(&stats);
+		fflush(stdout);
+		print_notes(&nl, &stats);
 	}
 	nl_close(&nl);
 	free(stats.row);

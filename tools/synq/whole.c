@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "notes.h"
 #include "print.h"
 #include "rules.h"
 
@@ -208,8 +209,10 @@ int command_apply(struct words *words, unsigned int flags)
 	}
 	if (!error) {
 		conf_notes(&conf);
-		if (!(flags & FLAG_CHECK))
+		if (!(flags & FLAG_CHECK)) {
 			rules_note(conf.mask);
+			notes_host(&conf);
+		}
 		if (flags & FLAG_PRINT)
 			conf_print(&conf);
 		if (confirm_within)
