@@ -19,7 +19,7 @@ PORT=80		# as in the rulesets
 
 with_marks() {
 	cat <<-EOT
-		mark mask 0x0f000000
+		mark mask 0x00003000
 		class add gold priority 0 mark 1
 		class add bulk priority 6 mark 2 max-wait none
 		match add source 10.2.0.0/16 class gold
@@ -111,13 +111,13 @@ srv nft -f - <<-EOT
 		}
 		chain after {
 			type filter hook prerouting priority raw + 30;
-			tcp flags & (syn | ack) == syn meta mark & 0xf0ffffff != 0x15 counter name wrong
+			tcp flags & (syn | ack) == syn meta mark & 0xffffcfff != 0x15 counter name wrong
 		}
 		chain replies {
 			type filter hook output priority 0;
 			tcp sport != 80 accept
 			tcp flags & (syn | rst) != 0 accept
-			meta mark & 0x0f000000 != 0x01000000 accept
+			meta mark & 0x00003000 != 0x00001000 accept
 			ip daddr 10.2.0.2 add @served4 { tcp dport }
 			ip6 daddr fd00:2::2 add @served6 { tcp dport }
 		}
@@ -151,7 +151,7 @@ check "and the sysctl is named" grep -q tcp_fwmark_accept "$TMP/err"
 set_sysctl "$SRV" net.ipv4.tcp_fwmark_accept 1
 apply <"$TMP/conf" 2>"$TMP/err"
 is "of routing rules that leave its bits alone, nothing" "$(<"$TMP/err")" ""
-ip rule add fwmark 0x5/0xf0ffffff lookup 100 priority 99
+ip rule add fwmark 0x5/0xffffcfff lookup 100 priority 99
 apply <"$TMP/conf" 2>"$TMP/err"
 is "nor of one that tests other bits" "$(<"$TMP/err")" ""
 ip rule add fwmark 7 lookup 100 priority 100
@@ -159,15 +159,15 @@ apply <"$TMP/conf" 2>"$TMP/err"
 is "of one that tests them, a remark" "$(<"$TMP/err")" \
 	"synq: note: ip rule 100 tests bits of the mark, 0x7/0xffffffff: SYNs are routed by class"
 ip rule del priority 100
-ip -6 rule add fwmark 0x1000000/0x3000000 lookup 100 priority 101
-ip -6 rule add fwmark 0x2000000/0x3000000 lookup 100 priority 102
+ip -6 rule add fwmark 0x1000/0x3000 lookup 100 priority 101
+ip -6 rule add fwmark 0x2000/0x3000 lookup 100 priority 102
 apply <"$TMP/conf" 2>"$TMP/err"
 is "and of two" "$(<"$TMP/err")" \
-	"synq: note: ip -6 rule 101 tests bits of the mark, 0x1000000/0x3000000: SYNs are routed by class (other rules, too)"
+	"synq: note: ip -6 rule 101 tests bits of the mark, 0x1000/0x3000: SYNs are routed by class (other rules, too)"
 ip -6 rule del priority 101
 ip -6 rule del priority 102
 ip rule del priority 99
-is "listed back" "$(sq save | head -n 1)" "mark mask 0x0f000000"
+is "listed back" "$(sq save | head -n 1)" "mark mask 0x00003000"
 
 srv nft reset counters table inet synq_counters >/dev/null
 server "$TMP/on" -a :: -m list -E "$TMP/end" -b 64 $PORT
@@ -200,15 +200,15 @@ stop "$LAST"
 refused "two classes of one mark" \
 	'"mark 0x1": class gold has this mark already' class set bulk mark 1
 refused "a mark that does not fit the mask" \
-	'"mark 0x10": the mark of silver does not fit mask 0x0f000000, which holds 1\.\.15' \
+	'"mark 0x10": the mark of silver does not fit mask 0x00003000, which holds 1\.\.3' \
 	class add silver priority 3 mark 16
 refused "a mask that is too narrow" \
-	'"mark 0x2": the mark of bulk does not fit mask 0x01000000, which holds 1\.\.1' \
-	mark mask 0x01000000
+	'"mark 0x2": the mark of bulk does not fit mask 0x00001000, which holds 1\.\.1' \
+	mark mask 0x00001000
 refused "a mask in pieces" \
 	'"0x50000000": the bits of the mask are not contiguous' \
 	mark mask 0x50000000
 refused "no mask any more" \
 	'"mark 0x1": no bits are reserved for the mark of gold \(mark mask M\)' mark del
 refused "another mask beside it" \
-	'"mask 0x000000f0": the mask is 0x0f000000 already' mark add mask 0xf0
+	'"mask 0x000000f0": the mask is 0x00003000 already' mark add mask 0xf0

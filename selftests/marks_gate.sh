@@ -19,7 +19,7 @@ plan 16
 
 two_classes() {
 	apply <<-EOT
-		mark mask 0x0f000000
+		mark mask 0x00003000
 		class add gold priority 0 reserve 25% mark 1
 		class add bulk priority 6 mark 2 max-wait none cookies never
 		listener add port $PORT
