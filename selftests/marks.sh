@@ -94,7 +94,7 @@ refused() {
 	fi
 }
 
-plan 28
+plan 30
 
 srv nft -f "$(command -v class-by-mark.nft)" || die "class-by-mark.nft"
 srv nft -f "$(command -v count-by-class.nft)" || die "count-by-class.nft"
@@ -167,6 +167,10 @@ is "and of two" "$(<"$TMP/err")" \
 ip -6 rule del priority 101
 ip -6 rule del priority 102
 ip rule del priority 99
+is "classify says that it assumes no mark" "$(sq classify 10.2.0.1)" \
+	"10.2.0.1 -> gold (source 10.2.0.0/16, if no rule marks it)"
+is "not of one that is given" "$(sq classify 10.2.0.1 mark 0x2000)" \
+	"10.2.0.1 -> bulk (mark 0x00002000)"
 is "listed back" "$(sq save | head -n 1)" "mark mask 0x00003000"
 
 srv nft reset counters table inet synq_counters >/dev/null

@@ -84,6 +84,14 @@ static void take(struct nlattr **attr, void *arg)
 	service->last = attr_u16(attr, SYNQ_A_QUERY_SERVICE_PORT_LAST);
 }
 
+static void take_mask(struct nlattr **attr, void *arg)
+{
+	struct question *question = arg;
+
+	question->assumes = !question->with_mark &&
+			    attr_u32(attr, SYNQ_A_CONF_MARK_MASK);
+}
+
 /**
  * question_ask() - have the kernel answer
  * @nl: the conversation
@@ -113,7 +121,10 @@ int question_ask(struct nl *nl, struct question *question)
 	if (error.code)
 		return nl_refuse(NULL, address_text(&question->source, text),
 				 &error);
-	return DONE;
+	nlh = nl_request(nl, room, SYNQ_CMD_CONF_GET, 0);
+	if (nl_call(nl, nlh, SYNQ_A_CONF_MAX, take_mask, question, &error))
+		return UNREACHABLE;
+	return error.code ? nl_refuse(NULL, NULL, &error) : DONE;
 }
 
 /**
@@ -166,6 +177,8 @@ json_t *question_json(const struct question *question)
 		json_object_set_new(json, "port", json_integer(question->port));
 	if (question->with_mark)
 		json_object_set_new(json, "mark", json_integer(question->mark));
+	if (question->assumes)
+		json_object_set_new(json, "assumes_no_mark", json_true());
 	json_object_set_new(json, "class", json_string(question->class));
 	if (question->reason < sizeof(reasons) / sizeof(*reasons))
 		json_object_set_new(json, "reason",
@@ -202,6 +215,7 @@ static int print_mark(struct nl *nl, const struct question *question)
  */
 int question_print(struct nl *nl, const struct question *question)
 {
+	const char *assumed = question->assumes ? ", if no rule marks it" : "";
 	char service[SERVICE_TEXT];
 	char text[PREFIX_TEXT];
 
@@ -213,11 +227,11 @@ int question_print(struct nl *nl, const struct question *question)
 	printf(" -> %s (", question->class);
 	switch (question->reason) {
 	case SYNQ_REASON_DEFAULT:
-		puts("no match)");
+		printf("no match%s)\n", assumed);
 		break;
 	case SYNQ_REASON_MATCH:
-		printf("source %s%s)\n", prefix_text(&question->prefix, text),
-		       service_text(&question->service, service));
+		printf("source %s%s%s)\n", prefix_text(&question->prefix, text),
+		       service_text(&question->service, service), assumed);
 		break;
 	case SYNQ_REASON_MARK:
 		return print_mark(nl, question);

@@ -17,6 +17,7 @@
  * @port: port that it would go to; 0: not given
  * @mark: mark that it would carry
  * @with_mark: it was given
+ * @assumes: classes have marks, and none was given: it is taken for 0
  * @class: its class
  * @reason: enum synq_reason
  * @prefix: the match that decided; no family: none did
@@ -28,6 +29,7 @@ struct question {
 	__u32 port;
 	__u32 mark;
 	bool with_mark;
+	bool assumes;
 	char class[SYNQ_NAME_MAX + 1];
 	__u8 reason;
 	struct prefix prefix;
