@@ -38,16 +38,18 @@ static const char * const sysctls[] = {
  * struct program - a program that prints rules
  * @argv: it, and its words
  * @file: with its output, below the root of a test
+ * @what: it prints
  */
 static const struct program {
 	const char *argv[6];
 	const char *file;
+	const char *what;
 } programs[] = {
-	{ { "iptables-save" }, "iptables-save" },
-	{ { "ip6tables-save" }, "ip6tables-save" },
-	{ { "nft", "-j", "-t", "list", "ruleset" }, "nft.json" },
-	{ { "ip", "-j", "rule" }, "rule.json" },
-	{ { "ip", "-6", "-j", "rule" }, "rule6.json" },
+	{ { "iptables-save" }, "iptables-save", "iptables" },
+	{ { "ip6tables-save" }, "ip6tables-save", "ip6tables" },
+	{ { "nft", "-j", "-t", "list", "ruleset" }, "nft.json", "nft" },
+	{ { "ip", "-j", "rule" }, "rule.json", "ip rule" },
+	{ { "ip", "-6", "-j", "rule" }, "rule6.json", "ip -6 rule" },
 };
 
 /* All that can be read; NULL: nothing can. */
@@ -107,8 +109,8 @@ static void run(const struct program *program, int out)
 	_exit(127);
 }
 
-/* NULL: it is not there, or has failed. */
-static char *read_program(const struct program *program)
+/* NULL: it is @absent, or has failed. */
+static char *read_program(const struct program *program, bool *absent)
 {
 	char *text = NULL;
 	int status = -1;
@@ -130,6 +132,7 @@ static char *read_program(const struct program *program)
 	} else {
 		close(pipes[0]);
 	}
+	*absent = WIFEXITED(status) && WEXITSTATUS(status) == 127;
 	if (status) {
 		free(text);
 		return NULL;
@@ -153,14 +156,16 @@ static void unseen(struct facts *facts, const char *what)
 void host_rules(struct facts *facts, const char *root)
 {
 	char *text[5];
+	bool absent;
 	unsigned int i;
 
 	for (i = 0; i < 5; i++) {
+		absent = true;
 		text[i] = *root ? read_file(root, "/", programs[i].file) :
-			  read_program(&programs[i]);
+			  read_program(&programs[i], &absent);
 		/* Without iptables there are no rules of its own, mostly. */
-		if (!text[i] && i >= 2 && i <= 3)
-			unseen(facts, i == 2 ? "rules of nft" : "ip rule");
+		if (!text[i] && (!absent || i >= 2))
+			unseen(facts, programs[i].what);
 		if (!text[i])
 			continue;
 		if (i < 2)

@@ -62,7 +62,7 @@ static void print_end(const struct facts *facts, const unsigned int number[3])
 	if (facts->module == MODULE_FORBIDDEN)
 		printf("%-*sthe module synq may not be asked: no permission\n", MARGIN, "note");
 	if (*facts->unseen)
-		printf("%-*snot looked at, for want of a program or of permission: %s\n",
+		printf("%-*snot looked at, for want of a program or of permission: rules of %s\n",
 		       MARGIN, "note", facts->unseen);
 	print_number(number[PROBLEM], severities[PROBLEM], "");
 	print_number(number[REMARK], severities[REMARK], number[PROBLEM] ? ", " : "");

@@ -85,6 +85,7 @@ _synq_words() {
 		esac ;;
 	apply/*) echo '--check --confirm --print --strict' ;;
 	monitor/*) echo '-j' ;;
+	doctor/*) [ "$last" = --watch ] || echo '-j --watch' ;;
 	export/) echo nft ;;
 	esac
 }
@@ -96,7 +97,7 @@ _synq() {
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'apply -batch diff save class match
-			listener service mark set classify why stats export confirm
+			listener service mark set classify why stats doctor export confirm
 			monitor on off flush help' \
 			-- "$current")
 		return
@@ -105,8 +106,8 @@ _synq() {
 	mapfile -t COMPREPLY < <(compgen -W \
 		"$(_synq_words "$command" "$verb" "$last")" -- "$current")
 	case $command/$current in
-	apply/-* | diff/-*) ;;
-	apply/* | diff/* | export/* | -batch/*)
+	apply/-* | diff/-* | doctor/-*) ;;
+	apply/* | diff/* | doctor/* | export/* | -batch/*)
 		[ "$command/$verb" = export/ ] ||
 			mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY \
 			< <(compgen -f -- "$current") ;;
