@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who may use the SYN queue of a listener.  See synqueue.c.
+ * Which classes may use the SYN queue of a listener.  See synqueue.c.
  */
 #ifndef _SYNQ_SYNQUEUE_H
 #define _SYNQ_SYNQUEUE_H
