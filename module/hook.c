@@ -583,22 +583,12 @@ static struct notifier_block conf_nb = {
 	.priority = 1,
 };
 
-/**
- * synq_hook_init() - follow the configuration
- *
- * Context: process
- * Return: 0
- */
 int synq_hook_init(void)
 {
 	return synq_conf_observe(&conf_nb);
 }
 
-/**
- * synq_hook_exit() - undo synq_hook_init()
- *
- * Context: process; every namespace is unconfigured
- */
+/* Every namespace is unconfigured. */
 void synq_hook_exit(void)
 {
 	synq_conf_ignore(&conf_nb);
