@@ -7,23 +7,28 @@
  * which an overloaded server does not show.  So this one climbs on the rate alone, as
  * thread pools do (Hellerstein, Morrison and Eilebrecht, 2008).
  *
+ * With a limit below the knee each connection brings the same rate; above it more
+ * connections bring nothing.  So a limit that is too low measures the knee: of the rate
+ * that is known it costs a part, and the knee is the limit over what is left.  Each
+ * measurement is used, however small the difference, and not only what it says about
+ * a bound: so errors cancel out.  The base is kept at the knee and RESERVE: being
+ * below costs answers at once, being above only lets a few more wait inside.
+ *
  * In epochs, which count only while connections are held, so that there is always more to
  * do.  The first answers after a change are those of the limit of before, and are skipped.
  *
- * rest		the limit is the base.  After some epochs a quarter less is tried; after
- *		that has cost nothing several times, a half.  A rate that is another for two
- *		epochs on end means that the server is another: up if there is more, down
- *		if there is less.
- * up		the limit was doubled (or raised by a half).  If that brings more it is
- *		doubled again.  Else the base is what would have been enough for the rate,
- *		and some more.
- * down		the limit was lowered.  What it costs says which limit would have been
- *		enough for nearly all of the rate.
+ * rest		the limit is the base.  After some epochs less is tried.  A rate that is
+ *		another for two epochs on end means that the server is another: up if
+ *		there is more, down if there is less.
+ * up		the limit is twice as high.  If that brings more it is doubled again.
+ * down		the limit is lower, which measures the knee.  In a search it is a half, and
+ *		again, until that costs something; so it is after lower limits
+ *		have cost nothing.
  *
- * Fail open: while connections are held and nothing is answered, for a second or twice the
- * longest gap between answers, the limit is doubled, and again.  With the next answers it
- * is what it was.  While nobody is held nothing changes, and an epoch that was interrupted
- * for long begins again.
+ * Fail open: while connections are held and nothing is answered, for a second, twice the
+ * longest gap between answers, or twice as long as what is inside should take, the limit is
+ * doubled, and again.  With the next answers it is what it was.  While nobody is held
+ * nothing changes, and an epoch that was interrupted for long begins again.
  *
  * It does not read a clock or lock.  Pure.
  */
@@ -43,26 +48,34 @@
 
 /* An epoch is over after so many answers, and so long. */
 #define FEW		64
-#define MANY		256
-#define MANY_DOWN	192
-#define LONG_NS		(2 * SECOND)
-#define LONGEST_NS	(4 * SECOND)
+#define MANY		192
+#define MANY_DOWN	128
+#define SHORT_NS	(SECOND / 4)
+#define LONG_NS		(6 * SECOND)
+#define LONGEST_NS	(10 * SECOND)
+#define SEARCH_NS	(SECOND / 10)
+#define SEARCH_LONG_NS	SECOND
+#define OPEN_NS		(4 * SECOND)
 
-#define RESTS		4	/* epochs, before a lower limit is tried */
-#define EASY		4	/* lower limits that cost nothing, before a half is */
+/* Epochs of rest, before a lower limit is tried: the more, the less it has changed. */
+#define RESTS_MIN	6
+#define RESTS_MAX	24
+#define NEAR		8	/* part of the base: no change */
+#define EASY		2	/* lower limits that cost nothing, before a search */
 
-/* Per cent of the rate. */
-#define MORE		125	/* the limit was too low */
-#define SOME_MORE	115
-#define ANOTHER		120	/* the server is another, or 100 / 120 of it */
-#define NEARLY_ALL	95
-#define ENOUGH		85	/* with half of the limit: the base was far too high */
-#define HALF_GONE	57	/* with half of the limit: the base was too low */
-#define QUARTER_GONE	82	/* likewise with three quarters */
-#define SLOWER		65	/* so little is not for want of a higher limit: ... */
-#define SLOWER_HALF	40	/* ... with three quarters of it, and with half */
-#define RESERVE		127	/* of what would have been enough */
+/* Per cent of the rate that is known. */
+#define MORE		130	/* there is more in a higher limit */
+#define LITTLE_MORE	118	/* likewise, when there seems to be */
+#define FASTER		112	/* there seems to be */
+#define SLOWER		80	/* the server is another */
+#define FAR		170	/* very much more, or 100 / 170 of it */
+#define NOTHING		93	/* a lower limit costs nothing */
+#define HARDLY		85	/* with half of the limit: it was far too high */
 
+#define RESERVE		135	/* per cent of the knee */
+#define AVERAGE		4	/* rates */
+
+#define PATIENCE_NS	(4 * SECOND)
 #define GAP_MAX_MS	4000
 
 static u32 whole(u32 base)
@@ -96,38 +109,28 @@ static void rest(struct synq_climb *climb, u64 base)
 	begin(climb, SYNQ_CLIMB_REST, whole(climb->base), whole(climb->base));
 }
 
-/* By half, or by a quarter. */
-static void go_down(struct synq_climb *climb, bool by_half)
+/* By three eighths, or in a search by half. */
+static void go_down(struct synq_climb *climb)
 {
 	u32 limit = whole(climb->base);
+	u32 less = climb->searching ? limit / 2 : (3 * limit + 4) / 8;
 
-	if (by_half && limit <= whole(LEAST)) {
-		rest(climb, climb->base);
-		return;
-	}
-	limit -= max(limit / (by_half ? 2 : 4), 1U);
-	climb->halving = by_half;
+	limit -= max(less, 1U);
 	begin(climb, SYNQ_CLIMB_DOWN, limit, limit);
 }
 
-/* To twice as much, or by half. */
-static void go_up(struct synq_climb *climb, bool twice)
+static void go_up(struct synq_climb *climb)
 {
 	climb->from = climb->base;
-	climb->base = min_t(u32, climb->base + climb->base / (twice ? 1 : 2), MOST);
+	climb->base = min(2 * climb->base, MOST);
 	begin(climb, SYNQ_CLIMB_UP, whole(climb->base), whole(climb->from));
 }
 
-static void search(struct synq_climb *climb, bool up, u64 rate)
+static void search_down(struct synq_climb *climb)
 {
-	climb->surprises = 0;
-	climb->rate = rate;
+	climb->easy = 0;
 	climb->searching = true;
-	climb->target = 0;
-	if (up)
-		go_up(climb, true);
-	else
-		go_down(climb, true);
+	go_down(climb);
 }
 
 static u64 rate_of(const struct synq_climb *climb)
@@ -142,29 +145,45 @@ static u32 percent_of(u64 rate, u64 of)
 	return clamp_t(u64, div64_u64(100 * rate, max_t(u64, of, 1)), 1, 1000);
 }
 
+/* So far that few answers say so. */
+static bool is_far(const struct synq_climb *climb)
+{
+	u32 percent = percent_of(rate_of(climb), climb->rate);
+
+	return percent > FAR || percent * FAR < 100 * 100;
+}
+
 static bool is_over(const struct synq_climb *climb)
 {
 	u32 n = climb->answers, many = climb->phase == SYNQ_CLIMB_DOWN ? MANY_DOWN : MANY;
 	u64 ns = climb->epoch_ns;
 
 	if (climb->before)
-		return n >= FEW || ns >= LONGEST_NS;
+		return n >= FEW || ns >= OPEN_NS;
 	if (n < climb->limit)
-		return false;
+		return ns >= LONGEST_NS;
 	/* It is far from where it should be: the less time the better. */
 	if (climb->searching && climb->phase != SYNQ_CLIMB_DOWN)
-		return ns >= (n >= FEW ? SECOND / 10 : SECOND / 2);
-	if (n >= many && ns >= SECOND / 4)
-		return true;
+		return ns >= (n >= FEW ? SEARCH_NS : SEARCH_LONG_NS);
+	if (n >= many || (n >= FEW && climb->phase == SYNQ_CLIMB_REST && is_far(climb)))
+		return ns >= SHORT_NS;
 	return ns >= (n >= FEW ? LONG_NS : LONGEST_NS);
 }
 
-static void add_to_rate(struct synq_climb *climb, u64 rate)
+/* For two epochs on end. */
+static void is_another(struct synq_climb *climb, u64 rate, bool more)
 {
-	if (climb->rested)
-		climb->rate = climb->rate - climb->rate / 4 + rate / 4;
+	if (++climb->surprises < 2) {
+		restart(climb);
+		return;
+	}
+	climb->surprises = 0;
+	climb->rate = rate;
+	climb->rests = RESTS_MIN;
+	if (more)
+		go_up(climb);
 	else
-		climb->rate = rate;
+		search_down(climb);
 }
 
 static void has_rested(struct synq_climb *climb, u64 rate)
@@ -178,21 +197,20 @@ static void has_rested(struct synq_climb *climb, u64 rate)
 		return;
 	}
 	if (!climb->rate) {
-		search(climb, true, rate);
+		climb->rate = rate;
+		climb->searching = true;
+		go_up(climb);
 		return;
 	}
-	if (percent * ANOTHER < 100 * 100 || percent > ANOTHER) {
-		if (++climb->surprises >= 2)
-			search(climb, percent > 100, rate);
-		else
-			restart(climb);
+	if (percent < SLOWER || percent > FASTER) {
+		is_another(climb, rate, percent > FASTER);
 		return;
 	}
 	climb->surprises = 0;
-	add_to_rate(climb, rate);
+	climb->rate += rate / AVERAGE - climb->rate / AVERAGE;
 	restart(climb);
-	if (++climb->rested >= RESTS)
-		go_down(climb, climb->easy >= EASY);
+	if (++climb->rested >= climb->rests)
+		go_down(climb);
 }
 
 static void went_up(struct synq_climb *climb, u64 rate)
@@ -200,71 +218,55 @@ static void went_up(struct synq_climb *climb, u64 rate)
 	u32 percent = percent_of(rate, climb->rate);
 	u64 base;
 
-	climb->rate = rate;
-	if (percent < SLOWER) {
-		climb->base = climb->from;
-		search(climb, false, rate);
+	if (!climb->searching && percent < LITTLE_MORE) {
+		rest(climb, climb->from);
 		return;
 	}
+	climb->searching = true;
+	climb->rate = max(rate, climb->rate);
 	if (percent >= MORE && climb->base < MOST) {
-		climb->target = 0;
-		go_up(climb, true);
-		return;
-	}
-	if (climb->target && percent < SOME_MORE) {
-		rest(climb, climb->target);
+		go_up(climb);
 		return;
 	}
 	base = div_u64((u64)climb->from * percent * RESERVE, 100 * 100);
 	climb->base = clamp_t(u64, base, climb->from, climb->base);
-	if (climb->searching)
-		go_down(climb, true);
-	else
-		rest(climb, climb->base);
-}
-
-static void halved(struct synq_climb *climb, u64 rate, u32 percent)
-{
-	u32 base = climb->base;
-
-	climb->easy = 0;
-	if (percent < SLOWER_HALF) {
-		search(climb, false, rate);
-		return;
-	}
-	if (percent >= ENOUGH) {
-		climb->base = climb->limit * UNIT;
-		climb->rate = rate;
-		climb->searching = true;
-		go_down(climb, true);
-		return;
-	}
-	climb->target = div_u64((u64)climb->limit * UNIT * RESERVE, percent);
-	if (!climb->searching && climb->target + climb->target / 2 > base)
-		climb->target = base;
-	climb->searching = false;
-	if (percent < HALF_GONE)
-		go_up(climb, true);
-	else
-		rest(climb, climb->target);
+	search_down(climb);
 }
 
 /* Not all of the way, since one epoch says little. */
-static void lowered(struct synq_climb *climb, u64 rate, u32 percent)
+static void follow(struct synq_climb *climb, u64 target)
 {
 	u32 base = climb->base;
 
-	if (percent < SLOWER) {
-		search(climb, false, rate);
+	if (!climb->easy && target > base - base / NEAR && target < base + base / NEAR)
+		climb->rests = min(2 * climb->rests, RESTS_MAX);
+	else
+		climb->rests = RESTS_MIN;
+	rest(climb, (target + base) / 2);
+}
+
+static void went_down(struct synq_climb *climb, u64 rate)
+{
+	u32 percent = percent_of(rate, climb->rate);
+	u64 target = div_u64((u64)climb->limit * UNIT * RESERVE, percent);
+
+	target = min(target, 2ULL * climb->base);
+	if (!climb->searching) {
+		climb->easy = percent >= NOTHING ? climb->easy + 1 : 0;
+		if (climb->easy >= EASY)
+			search_down(climb);
+		else
+			follow(climb, target);
 		return;
 	}
-	climb->target = (div_u64((u64)base * NEARLY_ALL, percent) + base) / 2;
-	climb->easy = percent >= NEARLY_ALL ? climb->easy + 1 : 0;
-	climb->searching = false;
-	if (percent < QUARTER_GONE)
-		go_up(climb, false);
-	else
-		rest(climb, climb->target);
+	if (percent >= HARDLY && climb->limit > whole(LEAST)) {
+		climb->rate = max(rate, climb->rate);
+		climb->base = climb->limit * UNIT;
+		go_down(climb);
+		return;
+	}
+	climb->rests = RESTS_MIN;
+	rest(climb, target);
 }
 
 static void end_epoch(struct synq_climb *climb)
@@ -279,10 +281,7 @@ static void end_epoch(struct synq_climb *climb)
 		went_up(climb, rate);
 		break;
 	case SYNQ_CLIMB_DOWN:
-		if (climb->halving)
-			halved(climb, rate, percent_of(rate, climb->rate));
-		else
-			lowered(climb, rate, percent_of(rate, climb->rate));
+		went_down(climb, rate);
 		break;
 	}
 }
@@ -296,7 +295,22 @@ static void open_further(struct synq_climb *climb)
 	climb->skip = 0;
 }
 
-/* How long nothing is answered is a matter of the server: some need seconds. */
+/*
+ * How long nothing is answered is a matter of the server: some need seconds.  More
+ * connections would only slow it down.
+ */
+static u64 patience_ns(const struct synq_climb *climb)
+{
+	u64 busy = min(climb->busy, MOST / UNIT);
+	u64 ns = climb->before ? SECOND : 2 * SECOND;
+
+	if (climb->rate)
+		ns = 2 * div64_u64(busy << 40, climb->rate);
+
+	ns = max_t(u64, ns, 2ULL * climb->gap_ms * NSEC_PER_MSEC);
+	return clamp_t(u64, ns, SECOND, PATIENCE_NS);
+}
+
 static bool is_silent(struct synq_climb *climb, u64 ns, u32 answered)
 {
 	if (answered) {
@@ -307,7 +321,7 @@ static bool is_silent(struct synq_climb *climb, u64 ns, u32 answered)
 		return false;
 	}
 	climb->silent_ns += ns;
-	return climb->silent_ns >= max_t(u64, SECOND, 2ULL * climb->gap_ms * NSEC_PER_MSEC);
+	return climb->silent_ns >= patience_ns(climb);
 }
 
 /* Nobody is held: the server does not show what it can do. */
@@ -339,6 +353,7 @@ void synq_climb_init(struct synq_climb *climb)
 {
 	*climb = (struct synq_climb){
 		.base = FIRST, .limit = whole(FIRST), .searching = true,
+		.rests = RESTS_MIN,
 	};
 }
 
@@ -363,6 +378,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy)
 	u32 answered = climb->answered;
 
 	climb->answered = 0;
+	climb->busy = busy;
 	climb->last_ns = now_ns;
 	climb->held = held;
 	if (!follows) {

@@ -14,7 +14,7 @@
  * enum synq_climb_phase - what the present epoch is for
  * @SYNQ_CLIMB_REST: the base is the limit
  * @SYNQ_CLIMB_UP: the base has been raised: is there more?
- * @SYNQ_CLIMB_DOWN: less than the base is the limit: is there less?
+ * @SYNQ_CLIMB_DOWN: less than the base is the limit: how much less comes out?
  */
 enum synq_climb_phase {
 	SYNQ_CLIMB_REST,
@@ -37,16 +37,16 @@ enum synq_climb_phase {
  * @base: the best limit known, in sixteenths
  * @from: the base before it was raised
  * @before: the base before the limit was opened; 0: it is not
- * @target: the base that a lower limit has suggested
+ * @busy: connections, at the last tick
  * @gap_ms: the longest time between two answers of late
  * @phase: enum synq_climb_phase
  * @rested: epochs of rest
- * @surprises: of those, the last ones whose rate was another
+ * @rests: so many are between two lower limits
+ * @surprises: of those that are over, the last ones whose rate was another
  * @easy: lower limits that cost nothing, one after the other
  * @held: somebody was held at the last tick
  * @settled: the limit is kept
  * @searching: the base is not known
- * @halving: the lower limit is a half
  */
 struct synq_climb {
 	u64 last_ns;
@@ -62,16 +62,16 @@ struct synq_climb {
 	u32 base;
 	u32 from;
 	u32 before;
-	u32 target;
+	u32 busy;
 	u32 gap_ms;
 	u8 phase;
 	u8 rested;
+	u8 rests;
 	u8 surprises;
 	u8 easy;
 	bool held;
 	bool settled;
 	bool searching;
-	bool halving;
 };
 
 void synq_climb_init(struct synq_climb *climb);

@@ -11,9 +11,10 @@
  * has that share of the limit, whatever else is busy.  Reserves have no meaning here: the
  * first class has all of the limit for itself.
  *
- * Fail open.  While connections are held and nothing is answered for a second the limit is
- * doubled, and again each further second.  So a stalled server, or one whose answers are not
- * seen, ends as with the stock kernel.  The next answer restores the limit.
+ * Fail open.  While connections are held and nothing is answered for a second, or longer
+ * where answers take longer, the limit is doubled, and again.  So a stalled server, or one
+ * whose answers are not seen, ends as with the stock kernel.  The next answer restores the
+ * limit.
  *
  * Softirq, or process context with BH off, under rcu_read_lock().
  */

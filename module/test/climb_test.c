@@ -20,6 +20,7 @@ struct server {
 	u32 workers;
 	u32 rate;		/* answers/second of each worker */
 	u64 parts;		/* of an answer: of a million */
+	bool by_chance;		/* are answers, like those of a Poisson process */
 	u64 answers;
 };
 
@@ -29,19 +30,32 @@ static void begin(struct server *s, u32 workers, u32 rate)
 	synq_climb_init(&s->climb);
 }
 
+static u32 answers(struct server *s, u32 busy)
+{
+	u32 n = 0;
+
+	if (s->by_chance) {
+		while (busy--)
+			n += tap_below(1000) < s->rate;
+		return n;
+	}
+	s->parts += 1000ULL * busy * s->rate;
+	for (; s->parts >= 1000000; s->parts -= 1000000)
+		n++;
+	return n;
+}
+
 /* With connections held, or none. */
 static void run(struct server *s, u32 ms, u32 held)
 {
 	while (ms--) {
 		u32 limit = synq_climb_limit(&s->climb);
-		u32 busy = limit < s->workers ? limit : s->workers;
+		u32 n = answers(s, limit < s->workers ? limit : s->workers);
 
 		s->now_ns += MS;
-		s->parts += 1000ULL * busy * s->rate;
-		for (; s->parts >= 1000000; s->parts -= 1000000) {
+		s->answers += n;
+		while (n--)
 			synq_climb_answer(&s->climb);
-			s->answers++;
-		}
 		synq_climb_tick(&s->climb, s->now_ns, held, limit);
 	}
 }
@@ -77,29 +91,125 @@ static bool finds(void)
 	return true;
 }
 
+/* It is not misled by chance, of which an epoch is full. */
+static bool finds_by_chance(void)
+{
+	static const u32 workers[] = { 2, 4, 16, 64 };
+	struct server s;
+	unsigned int i;
+	u32 part, limit;
+
+	for (i = 0; i < ARRAY_SIZE(workers); i++) {
+		begin(&s, workers[i], 20);
+		s.by_chance = true;
+		run(&s, 60000, 1);
+		part = goodput(&s, 120000);
+		limit = synq_climb_limit(&s.climb);
+		check(part >= 92, "%u workers: %u %%, limit %u", workers[i], part, limit);
+		check(limit <= 4 * workers[i] + 1, "%u workers: limit %u", workers[i],
+		      limit);
+	}
+	return true;
+}
+
+/* Ten seconds after a change it does what it can, and not much more is inside. */
+static bool has_followed(struct server *s, const char *what)
+{
+	u32 part, limit;
+
+	run(s, 10000, 1);
+	limit = synq_climb_limit(&s->climb);
+	part = goodput(s, 10000);
+	check(part >= 90, "%s: %u %%", what, part);
+	check(limit <= 4 * s->workers, "%s: limit %u", what, limit);
+	return true;
+}
+
 static bool follows(void)
 {
+	static const u32 workers[] = { 4, 16, 60 };
 	struct server s;
-	u32 part;
+	unsigned int i;
 
-	begin(&s, 16, 20);
-	run(&s, 60000, 1);
-	s.workers = 64;
-	run(&s, 10000, 1);
-	part = goodput(&s, 10000);
-	check(part >= 90, "four times as many workers: %u %%", part);
-	s.workers = 16;
-	run(&s, 20000, 1);
-	check(synq_climb_limit(&s.climb) <= 64, "a quarter of them: limit %u",
+	for (i = 0; i < ARRAY_SIZE(workers); i++) {
+		begin(&s, workers[i], 20);
+		run(&s, 60000, 1);
+		s.workers *= 4;
+		if (!has_followed(&s, "four times as many workers"))
+			return false;
+		s.workers /= 4;
+		if (!has_followed(&s, "as many as before"))
+			return false;
+		s.rate *= 4;
+		if (!has_followed(&s, "four times as fast"))
+			return false;
+		s.rate /= 4;
+		if (!has_followed(&s, "as fast as before"))
+			return false;
+	}
+	return true;
+}
+
+/* Not only in the end. */
+static bool finds_soon(void)
+{
+	struct server s;
+
+	begin(&s, 250, 20);
+	run(&s, 4000, 1);
+	check(synq_climb_limit(&s.climb) >= 250 && synq_climb_limit(&s.climb) <= 1000,
+	      "250 workers: limit %u", synq_climb_limit(&s.climb));
+	begin(&s, 2, 50);
+	run(&s, 8000, 1);
+	check(synq_climb_limit(&s.climb) <= 8, "2 workers: limit %u",
 	      synq_climb_limit(&s.climb));
-	s.rate = 80;
+	/* A quarter of the workers: few answers say so. */
+	begin(&s, 16, 5);
+	run(&s, 60000, 1);
+	s.workers = 4;
 	run(&s, 10000, 1);
-	part = goodput(&s, 10000);
-	check(part >= 90, "four times as fast: %u %%", part);
-	s.rate = 20;
+	check(synq_climb_limit(&s.climb) <= 12, "4 of 16 workers: limit %u",
+	      synq_climb_limit(&s.climb));
+	return true;
+}
+
+/* The rate is what it was, but not the knee: it was far too high. */
+static bool follows_the_knee(void)
+{
+	struct server s;
+
+	begin(&s, 64, 24);
+	run(&s, 30000, 1);
+	s.workers = 16;
+	s.rate = 96;
 	run(&s, 10000, 1);
-	part = goodput(&s, 10000);
-	check(part >= 90, "and as fast as before: %u %%", part);
+	check(synq_climb_limit(&s.climb) >= 16 && synq_climb_limit(&s.climb) <= 32,
+	      "a quarter: limit %u", synq_climb_limit(&s.climb));
+	s.workers = 20;
+	s.rate = 77;
+	run(&s, 60000, 1);
+	check(synq_climb_limit(&s.climb) >= 25, "a quarter more: limit %u",
+	      synq_climb_limit(&s.climb));
+	return true;
+}
+
+/* When only a few are there it is not they who limit: nobody is held. */
+static bool leaves_few_alone(void)
+{
+	struct server s;
+	u32 before, i;
+
+	begin(&s, 64, 10);
+	run(&s, 30000, 1);
+	before = synq_climb_limit(&s.climb);
+	check(before >= 64, "limit %u", before);
+	/* Now and then somebody is, for a moment. */
+	for (i = 0; i < 1000; i++) {
+		run(&s, 3, 1);
+		run(&s, 100, 0);
+	}
+	check(synq_climb_limit(&s.climb) == before, "limit %u, before %u",
+	      synq_climb_limit(&s.climb), before);
 	return true;
 }
 
@@ -110,10 +220,12 @@ static bool opens(void)
 	u32 before;
 
 	begin(&s, 8, 0);
-	run(&s, 1100, 1);
+	run(&s, 1900, 1);
+	check(synq_climb_limit(&s.climb) == 16, "limit %u", synq_climb_limit(&s.climb));
+	run(&s, 200, 1);
 	check(synq_climb_limit(&s.climb) == 32, "limit %u", synq_climb_limit(&s.climb));
-	run(&s, 9000, 1);
-	check(synq_climb_limit(&s.climb) >= 4096, "after 10 s: limit %u",
+	run(&s, 7900, 1);
+	check(synq_climb_limit(&s.climb) >= 2048, "after 10 s: limit %u",
 	      synq_climb_limit(&s.climb));
 	run(&s, 100000, 1);
 	check(synq_climb_limit(&s.climb) <= 1U << 20, "limit %u",
@@ -133,6 +245,31 @@ static bool opens(void)
 	return true;
 }
 
+/* What is inside takes two seconds: a second without an answer says nothing. */
+static bool waits_for_the_slow(void)
+{
+	struct synq_climb climb;
+	u64 now_ns = 1;
+	u32 i, before;
+
+	synq_climb_init(&climb);
+	for (i = 0; i < 20000; i++) {
+		if (!(i % 100))
+			synq_climb_answer(&climb);
+		synq_climb_tick(&climb, now_ns += MS, 1, 16);
+	}
+	before = synq_climb_limit(&climb);
+	for (i = 0; i < 1500; i++)
+		synq_climb_tick(&climb, now_ns += MS, 1, 16);
+	check(synq_climb_limit(&climb) == before, "limit %u, before %u",
+	      synq_climb_limit(&climb), before);
+	for (i = 0; i < 3000; i++)
+		synq_climb_tick(&climb, now_ns += MS, 1, 16);
+	check(synq_climb_limit(&climb) > before, "limit %u, before %u",
+	      synq_climb_limit(&climb), before);
+	return true;
+}
+
 static bool idles(void)
 {
 	struct server s;
@@ -148,6 +285,26 @@ static bool idles(void)
 	run(&s, 60000, 0);
 	check(synq_climb_limit(&s.climb) == before, "limit %u, before %u",
 	      synq_climb_limit(&s.climb), before);
+	return true;
+}
+
+/* A clock that jumps has not waited. */
+static bool jumps(void)
+{
+	static const u64 jump[] = { 1, 3600, 1000000 };
+	struct server s;
+	unsigned int i;
+	u32 before;
+
+	begin(&s, 8, 50);
+	run(&s, 30000, 1);
+	before = synq_climb_limit(&s.climb);
+	for (i = 0; i < ARRAY_SIZE(jump); i++) {
+		s.now_ns += jump[i] * NSEC_PER_SEC;
+		synq_climb_tick(&s.climb, s.now_ns, 1, before);
+		check(synq_climb_limit(&s.climb) == before, "limit %u, before %u",
+		      synq_climb_limit(&s.climb), before);
+	}
 	return true;
 }
 
@@ -175,9 +332,15 @@ static bool odd(void)
 
 static const struct tap_case cases[] = {
 	{ "finds the knee", finds },
+	{ "finds it by chance", finds_by_chance },
+	{ "finds it soon", finds_soon },
 	{ "follows the server", follows },
+	{ "follows the knee", follows_the_knee },
+	{ "leaves few clients alone", leaves_few_alone },
 	{ "opens for who is not heard", opens },
+	{ "waits for a slow server", waits_for_the_slow },
 	{ "changes nothing where nobody is held", idles },
+	{ "a clock that jumps", jumps },
 	{ "odd clocks and counts", odd },
 };
 
