@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Servers that accept everything and queue inside, and their clients, simulated.
+ *
+ * A client whose SYN is refused sends it again after 1, 2, 3, 4 and 5 s, and leaves 5 s
+ * after it came: the server works for those who have left as for all others, but who is
+ * held is not let in any more.  Handshakes take no time.
+ *
+ * As in the kernel (inside.c, follow.c, release.c): a class is let in while fewer are busy
+ * of it and of those before it than the limit.  Those that are held wait class by class, and
+ * are let in by a timer, each millisecond.  Who has waited inside for eight times the mean
+ * is stuck, and does not count.  An ordinary client that would be held for too long is
+ * refused at the SYN, as far as the answers of the last two seconds tell.
+ *
+ * What the limit is decides a law: that of the module (climb.c), or a rival.
+ */
+#include <linux/minmax.h>
+#include <linux/time64.h>
+
+#include "inside_world.h"
+
+#define RATE_S	2.0	/* of which the rate of answers is; or of the last eight */
+#define AT_ONCE	64	/* let in */
+#define US	1e6
+
+enum what { ARRIVE, SYN, AFTER_WAY, DONE, FREE, EVERY_TICK, STUCK };
+
+struct event {
+	double at;
+	unsigned int order;
+	enum what kind;
+	int job;		/* or class */
+};
+
+static double uniform(struct run *r, enum source from)
+{
+	tap_state = r->random[from];
+	r->random[from] += 0x9e3779b97f4a7c15ULL;
+	return (double)(tap_random() >> 11) / (1ULL << 53);
+}
+
+static double gap(struct run *r, enum source from, double mean)
+{
+	return -log(1 - uniform(r, from)) * mean;
+}
+
+static void *grow(void *p, unsigned int n, unsigned int *room, size_t size)
+{
+	if (n < *room)
+		return p;
+	*room = *room ? 2 * *room : 1024;
+	p = realloc(p, *room * size);
+	if (!p)
+		abort();
+	return p;
+}
+
+static bool before(const struct event *a, const struct event *b)
+{
+	return a->at < b->at || (a->at == b->at && a->order < b->order);
+}
+
+static void at(struct run *r, double when, enum what kind, int job)
+{
+	const struct event e = { when, r->order++, kind, job };
+	unsigned int i = r->events++;
+
+	r->heap = grow(r->heap, i, &r->heap_room, sizeof(*r->heap));
+	for (; i && before(&e, &r->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		r->heap[i] = r->heap[(i - 1) / 2];
+	r->heap[i] = e;
+}
+
+static struct event next(struct run *r)
+{
+	const struct event first = r->heap[0], e = r->heap[--r->events];
+	unsigned int i = 0, c;
+
+	for (c = 1; c < r->events; i = c, c = 2 * i + 1) {
+		if (c + 1 < r->events && before(&r->heap[c + 1], &r->heap[c]))
+			c++;
+		if (!before(&r->heap[c], &e))
+			break;
+		r->heap[i] = r->heap[c];
+	}
+	r->heap[i] = e;
+	return first;
+}
+
+static unsigned int length(const struct fifo *f)
+{
+	return f->tail - f->head;
+}
+
+static void append(struct fifo *f, int job)
+{
+	f->job = grow(f->job, f->tail, &f->room, sizeof(*f->job));
+	f->job[f->tail++] = job;
+}
+
+static int take(struct fifo *f)
+{
+	return f->job[f->head++];
+}
+
+double work_s(const struct cell *c, double when)
+{
+	bool changed = c->wave_s ? fmod(when, 2 * c->wave_s) >= c->wave_s :
+		       c->change_at && when >= c->change_at;
+
+	return c->work_s * (changed && c->heavier ? c->heavier : 1);
+}
+
+static unsigned int workers(const struct cell *c, double when)
+{
+	if (!c->change_at || when < c->change_at || !c->more)
+		return c->workers;
+	return fmax(1, rint(c->workers * c->more));
+}
+
+/**
+ * capacity() - how many requests a second can be answered?
+ * @c: with this server
+ * @when: then, s
+ */
+double capacity(const struct cell *c, double when)
+{
+	double part = c->stall_every ? 1 - c->stall_s / c->stall_every : 1;
+
+	return part * workers(c, when) / (work_s(c, when) + c->tail_s);
+}
+
+/**
+ * offered() - how many requests a second are a load of 1?
+ * @c: with this server
+ */
+double offered(const struct cell *c)
+{
+	return c->workers / (c->work_s + c->tail_s);
+}
+
+/**
+ * knee() - with how many requests inside is the server just busy?
+ * @c: the server
+ * @when: then, s
+ */
+double knee(const struct cell *c, double when)
+{
+	double s = work_s(c, when);
+
+	return workers(c, when) * (s + c->io_s + c->way_s) / (s + c->tail_s);
+}
+
+/* The server's own time, which stands still while it stalls. */
+static double server_time(const struct cell *c, double when)
+{
+	double n;
+
+	if (!c->stall_every)
+		return when;
+	n = floor(when / c->stall_every);
+	return n * (c->stall_every - c->stall_s) +
+	       fmin(when - n * c->stall_every, c->stall_every - c->stall_s);
+}
+
+static double after(const struct cell *c, double when, double work)
+{
+	double until, each = c->stall_every - c->stall_s;
+
+	if (!c->stall_every)
+		return when + work;
+	until = server_time(c, when) + work;
+	return until + floor(until / each) * c->stall_s;
+}
+
+/* How many times as long does everything take?  1 up to the knee, and at most 4. */
+static double slowness(const struct run *r, unsigned int n)
+{
+	return fmin(4, 1 + r->c->thrash * fmax(0, n / knee(r->c, r->now) - 1));
+}
+
+/* Each of those that share the CPUs goes on at the same speed. */
+static double speed(const struct run *r)
+{
+	return fmin(1, (double)workers(r->c, r->now) / r->shares) /
+	       slowness(r, r->shares);
+}
+
+static void share_advance(struct run *r)
+{
+	double now = server_time(r->c, r->now);
+
+	if (r->shares)
+		r->virtual += (now - r->virtual_at) * speed(r);
+	r->virtual_at = now;
+}
+
+/* When is the first of them done? */
+static void share_plan(struct run *r)
+{
+	r->share_due = !r->shares ? INFINITY :
+		       after(r->c, r->now,
+			     fmax(0, r->share[0].done - r->virtual) / speed(r));
+}
+
+static void share_add(struct run *r, int job)
+{
+	const struct share s = { r->virtual + r->job[job].work, job };
+	unsigned int i = r->shares++;
+
+	r->share = grow(r->share, i, &r->share_room, sizeof(*r->share));
+	for (; i && s.done < r->share[(i - 1) / 2].done; i = (i - 1) / 2)
+		r->share[i] = r->share[(i - 1) / 2];
+	r->share[i] = s;
+}
+
+static int share_take(struct run *r)
+{
+	const struct share first = r->share[0], s = r->share[--r->shares];
+	unsigned int i = 0, c;
+
+	for (c = 1; c < r->shares; i = c, c = 2 * i + 1) {
+		if (c + 1 < r->shares && r->share[c + 1].done < r->share[c].done)
+			c++;
+		if (r->share[c].done >= s.done)
+			break;
+		r->share[i] = r->share[c];
+	}
+	r->share[i] = s;
+	return first.job;
+}
+
+static void work_on(struct run *r)
+{
+	while (r->busy < workers(r->c, r->now) && length(&r->queue)) {
+		int job = take(&r->queue);
+		double slow = slowness(r, r->busy + length(&r->queue));
+
+		r->busy++;
+		at(r, after(r->c, r->now, r->job[job].work * slow), DONE, job);
+	}
+}
+
+static void serve(struct run *r, int job)
+{
+	if (r->c->shared) {
+		share_advance(r);
+		share_add(r, job);
+		share_plan(r);
+	} else {
+		append(&r->queue, job);
+		work_on(r);
+	}
+}
+
+/* Of a class and those before it. */
+static bool has_room(const struct run *r, unsigned int class)
+{
+	return r->open[0] + (class ? r->open[1] : 0) < r->limit;
+}
+
+/* A few that take very long make no difference; if nearly all do, it grows. */
+static void add_to_mean(struct run *r, double took)
+{
+	r->mean += (fmin(took, 4 * fmax(r->mean, .25)) - r->mean) / 8;
+}
+
+static double longest(const struct run *r)
+{
+	return r->mean ? fmax(.25, fmin(10, 8 * r->mean)) : 1;
+}
+
+static void let_in(struct run *r, int job)
+{
+	struct job *j = &r->job[job];
+	double way = r->c->io_s + (r->c->way_s ? gap(r, WORK, r->c->way_s) : 0);
+
+	j->began = r->now;
+	j->state = BUSY;
+	r->open[j->class]++;
+	at(r, r->now + longest(r), STUCK, job);
+	if (way)
+		at(r, r->now + way, AFTER_WAY, job);
+	else
+		serve(r, job);
+}
+
+static bool is_looked_at(const struct run *r)
+{
+	return r->now >= r->c->warm && r->now < r->c->seconds;
+}
+
+static double some_work(struct run *r)
+{
+	double mean = work_s(r->c, r->now);
+
+	switch (r->c->work) {
+	case EVEN:
+		break;
+	case EXPONENTIAL:
+		return gap(r, WORK, mean);
+	case BIMODAL:
+		return mean * (uniform(r, WORK) < .9 ? .5 : 5.5);
+	case PARETO:
+		return mean * .5 / sqrt(1 - uniform(r, WORK));
+	}
+	return mean;
+}
+
+static void born(struct run *r, unsigned int class)
+{
+	r->job = grow(r->job, r->jobs, &r->job_room, sizeof(*r->job));
+	r->job[r->jobs] = (struct job){
+		.born = r->now, .class = class, .work = some_work(r),
+	};
+	if (r->now >= r->c->warm)
+		r->came[class]++;
+	at(r, r->now, SYN, r->jobs++);
+}
+
+static void arrive(struct run *r, int class)
+{
+	const struct cell *c = r->c;
+	double load = class ? c->load : c->preferred;
+
+	if (r->now >= c->seconds)
+		return;
+	at(r, r->now + gap(r, class ? ORDINARY : PREFERRED,
+			   1 / (load * offered(c))), ARRIVE, class);
+	born(r, class);
+}
+
+/* One of those who come back at once. */
+static void again(struct run *r, const struct job *j)
+{
+	if (r->c->clients && j->class && r->now < r->c->seconds)
+		born(r, 1);
+}
+
+static void release(struct run *r)
+{
+	unsigned int class, n = 0;
+
+	for (class = 0; class < 2; class++) {
+		while (length(&r->held[class]) && has_room(r, class) && n < AT_ONCE) {
+			int job = take(&r->held[class]);
+
+			if (r->now - r->job[job].born > DEADLINE) {
+				again(r, &r->job[job]);
+				continue;
+			}
+			let_in(r, job);
+			n++;
+		}
+	}
+}
+
+static void syn(struct run *r, int job)
+{
+	static const double later[] = { 1, 1, 1, 1, 1, 2, 4 };
+	struct job *j = &r->job[job];
+	double wait = r->rate ? length(&r->held[1]) / r->rate : 0;
+
+	if (r->now - j->born > DEADLINE) {
+		again(r, j);
+		return;
+	}
+	if (has_room(r, j->class) && !length(&r->held[0]) &&
+	    (!j->class || !length(&r->held[1]))) {
+		let_in(r, job);
+		return;
+	}
+	if (j->class && length(&r->held[1]) >= 3 && wait > r->c->max_wait) {
+		r->refused++;
+		at(r, r->now + later[min(j->tries, ARRAY_SIZE(later) - 1)], SYN, job);
+		j->tries++;
+		return;
+	}
+	append(&r->held[j->class], job);
+}
+
+static void note_rate(struct run *r)
+{
+	struct fifo *f = &r->left;
+	unsigned int n;
+
+	append(f, r->now * US);
+	while (length(f) > 8 && r->now * US - f->job[f->head] > RATE_S * US)
+		f->head++;
+	n = length(f);
+	if (n >= 8)
+		r->rate = US * (n - 1) /
+			  fmax(1, f->job[f->tail - 1] - f->job[f->head]);
+}
+
+static void note_latency(struct run *r, const struct job *j)
+{
+	double latency = r->now - j->born;
+
+	r->all[r->samples]++;
+	if (latency > DEADLINE)
+		return;
+	if (is_looked_at(r))
+		r->in_time++;
+	if (j->born < r->c->warm)
+		return;
+	if (!j->class)
+		r->latency[r->ok[0]] = latency;
+	r->ok[j->class]++;
+}
+
+static void finish(struct run *r, int job)
+{
+	struct job *j = &r->job[job];
+
+	note_rate(r);
+	note_latency(r, j);
+	if (r->now >= r->c->blind_s) {
+		add_to_mean(r, r->now - j->began);
+		if (j->state == BUSY && r->rule == CLIMB)
+			synq_climb_answer(&r->climb);
+		else if (j->state == BUSY)
+			rival_done(r, r->now - j->began);
+		r->open[j->class] -= j->state == BUSY;
+		j->state = ANSWERED;
+	}
+	again(r, j);
+}
+
+static void stuck(struct run *r, int job)
+{
+	struct job *j = &r->job[job];
+	double when = j->began + longest(r);
+
+	if (j->state != BUSY)
+		return;
+	if (when > r->now) {
+		at(r, when, STUCK, job);
+		return;
+	}
+	j->state = GIVEN_UP;
+	r->open[j->class]--;
+}
+
+static void share_done(struct run *r)
+{
+	int job;
+
+	share_advance(r);
+	job = share_take(r);
+	share_plan(r);
+	finish(r, job);
+}
+
+static u64 ns(double s)
+{
+	return 1e9 * (s + 1000);
+}
+
+/* The module's, which is called while any are held, and once after that. */
+static void climb_tick(struct run *r)
+{
+	unsigned int held = length(&r->held[0]) + length(&r->held[1]);
+
+	if (held || r->was_held)
+		synq_climb_tick(&r->climb, ns(r->now), held, r->open[0] + r->open[1]);
+	r->was_held = held;
+	r->limit = synq_climb_limit(&r->climb);
+}
+
+static void tick(struct run *r)
+{
+	if (r->rule == CLIMB)
+		climb_tick(r);
+	else if (r->ticks % SAMPLE == 0)
+		rival_tick(r);
+	/* There may be other workers by now. */
+	if (r->c->change_at) {
+		work_on(r);
+		share_advance(r);
+		share_plan(r);
+	}
+	release(r);
+	if (r->ticks++ % SAMPLE == 0)
+		r->limits[r->samples++] = fmin(r->limit, 1e6);
+	at(r, r->now + TICK, EVERY_TICK, 0);
+}
+
+static void done(struct run *r, int job)
+{
+	if (r->c->tail_s)
+		at(r, r->now + gap(r, WORK, r->c->tail_s), FREE, 0);
+	else
+		r->busy--;
+	finish(r, job);
+	work_on(r);
+}
+
+static void handle(struct run *r, const struct event *e)
+{
+	switch (e->kind) {
+	case ARRIVE:
+		arrive(r, e->job);
+		break;
+	case SYN:
+		syn(r, e->job);
+		break;
+	case AFTER_WAY:
+		serve(r, e->job);
+		break;
+	case DONE:
+		done(r, e->job);
+		break;
+	case FREE:
+		r->busy--;
+		work_on(r);
+		break;
+	case EVERY_TICK:
+		tick(r);
+		break;
+	case STUCK:
+		stuck(r, e->job);
+		break;
+	}
+}
+
+static void begin(struct run *r)
+{
+	const struct cell *c = r->c;
+	unsigned int i, most = (c->seconds + 10) / TICK / SAMPLE;
+	double rate = offered(c);
+
+	for (i = 0; i < SOURCES; i++)
+		r->random[i] = r->seed + ((u64)i << 48);
+	r->limits = calloc(most, sizeof(*r->limits));
+	r->all = calloc(most, sizeof(*r->all));
+	r->latency = calloc(2 * c->preferred * rate * c->seconds + 1000,
+			    sizeof(*r->latency));
+	r->share_due = INFINITY;
+	synq_climb_init(&r->climb);
+	rival_init(r);
+	if (r->rule == CLIMB)
+		r->limit = synq_climb_limit(&r->climb);
+	if (c->preferred)
+		at(r, 5 + gap(r, PREFERRED, 1 / (c->preferred * rate)), ARRIVE, 0);
+	if (c->clients) {
+		for (i = 0; i < c->clients; i++)
+			born(r, 1);
+	} else if (c->load) {
+		at(r, gap(r, ORDINARY, 1 / (c->load * rate)), ARRIVE, 1);
+	}
+	at(r, TICK, EVERY_TICK, 0);
+}
+
+/**
+ * simulate() - from the first client to the last
+ * @r: cell and law; figures are added up here
+ */
+void simulate(struct run *r)
+{
+	begin(r);
+	while (fmin(r->share_due, r->heap[0].at) <= r->c->seconds + 6) {
+		if (r->share_due <= r->heap[0].at) {
+			r->now = r->share_due;
+			share_done(r);
+		} else {
+			struct event e = next(r);
+
+			r->now = e.at;
+			handle(r, &e);
+		}
+	}
+}
+
+/**
+ * release_all() - free what simulate() has taken
+ * @r: of a run that is over
+ */
+void release_all(struct run *r)
+{
+	free(r->heap);
+	free(r->job);
+	free(r->held[0].job);
+	free(r->held[1].job);
+	free(r->queue.job);
+	free(r->left.job);
+	free(r->share);
+	free(r->latency);
+	free(r->limits);
+	free(r->all);
+	free(r->rival.window);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Servers that accept everything and queue inside, and their clients, simulated.
+ * See inside_world.c.
+ */
+#ifndef _SYNQ_BENCH_INSIDE_WORLD_H
+#define _SYNQ_BENCH_INSIDE_WORLD_H
+
+#include <linux/types.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "climb.h"
+#include "tap.h"
+
+#define DEADLINE	5.0	/* s */
+#define TICK		.001	/* s */
+#define SAMPLE		10	/* ticks, of figures that are kept */
+#define STEP		(SAMPLE * TICK)
+
+/* How the work of a request is distributed. */
+enum work { EVEN, EXPONENTIAL, BIMODAL, PARETO };
+
+enum rule { NONE, VEGAS, GRADIENT2, BBR, SLOPE, CLIMB, FIXED };
+
+/**
+ * struct cell - a server, its clients, and what must hold with the law of climb.c
+ * @workers: requests that it can work on
+ * @work_s: of a request, on average
+ * @work: its distribution
+ * @shared: the workers are CPUs, which all requests share; else each request waits for a
+ *	worker of its own
+ * @io_s: so long a request waits for something else first, without a worker
+ * @way_s: so long it takes from the module to a worker, on average
+ * @tail_s: so long a worker is busy after the answer, on average
+ * @thrash: everything takes so much longer with twice as many inside as at the knee
+ * @load: of ordinary clients, of the capacity
+ * @preferred: likewise, from 5 s on
+ * @clients: if not 0: so many ordinary clients come back at once, instead of @load
+ * @max_wait: s: an ordinary client that would wait for longer is refused
+ * @change_at: s: from then on ...
+ * @heavier: ... a request is so many times the work
+ * @more: ... there are so many times the workers
+ * @wave_s: s: the work changes by @heavier so often, instead of once
+ * @blind_s: s: so long no answer is seen
+ * @stall_s: s: so long the server does nothing, ...
+ * @stall_every: ... s
+ * @seconds: how long clients come
+ * @warm: s, not looked at
+ * @share_min: goodput, of that with the best fixed limit; 0: not checked
+ * @least: least median of the limit, times the knee
+ * @most: largest
+ * @adapt_s: most that it takes to adapt to the change
+ */
+struct cell {
+	const char *name;
+	unsigned int workers;
+	double work_s;
+	enum work work;
+	bool shared;
+	double io_s;
+	double way_s;
+	double tail_s;
+	double thrash;
+	double load;
+	double preferred;
+	unsigned int clients;
+	double max_wait;
+	double change_at;
+	double heavier;
+	double more;
+	double wave_s;
+	double blind_s;
+	double stall_s;
+	double stall_every;
+	double seconds;
+	double warm;
+	double share_min;
+	double least;
+	double most;
+	double adapt_s;
+};
+
+/* What the module knows of a request. */
+enum state { OUTSIDE, BUSY, GIVEN_UP, ANSWERED };
+
+/* Sources of random numbers. */
+enum source { PREFERRED, ORDINARY, WORK, SOURCES };
+
+struct job {
+	double born;
+	double began;
+	double work;
+	u8 class;		/* 0 preferred, 1 ordinary */
+	u8 tries;
+	u8 state;
+};
+
+struct fifo {
+	int *job;
+	unsigned int head, tail, room;
+};
+
+/* Of requests that share CPUs, by the work that was done for each when they are done. */
+struct share {
+	double done;
+	int job;
+};
+
+/* The mean of some values, and when it was taken. */
+struct sample {
+	double at, value, other;
+};
+
+/* A law that was published, or the one of the first simulation. */
+struct rival {
+	double sum, since, longest, base, age, skip;
+	unsigned int n, phase, ticks, full, most;
+	bool fast;
+	double rate[2], at[2];
+	struct sample *window;
+	unsigned int head, tail, room;
+};
+
+struct run {
+	const struct cell *c;
+	enum rule rule;
+	double fixed;		/* limit of FIXED */
+	u64 seed;
+	double now;
+	double limit;
+	u64 random[SOURCES];
+	struct event *heap;
+	unsigned int events, heap_room, order;
+	struct job *job;
+	unsigned int jobs, job_room;
+	struct fifo held[2];
+	unsigned int open[2];	/* let in and not answered, as far as seen */
+	double mean;		/* time that they take */
+	bool was_held;
+
+	/* the server */
+	unsigned int busy;	/* workers */
+	struct fifo queue;
+	struct share *share;
+	unsigned int shares, share_room;
+	double virtual, virtual_at, share_due;
+
+	struct fifo left;	/* times of answers, us */
+	double rate;
+
+	struct rival rival;
+	struct synq_climb climb;
+
+	/* figures */
+	unsigned int in_time, refused;
+	unsigned int came[2], ok[2];
+	double *latency;	/* of the preferred in time */
+	float *limits;		/* one a STEP */
+	unsigned int *all;	/* answers, likewise */
+	unsigned int samples;
+	unsigned int ticks;
+};
+
+void simulate(struct run *r);
+void release_all(struct run *r);
+double capacity(const struct cell *c, double when);
+double offered(const struct cell *c);
+double work_s(const struct cell *c, double when);
+double knee(const struct cell *c, double when);
+
+/* inside_rivals.c */
+void rival_init(struct run *r);
+void rival_tick(struct run *r);
+void rival_done(struct run *r, double took);
+
+#endif /* _SYNQ_BENCH_INSIDE_WORLD_H */
