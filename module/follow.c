@@ -20,7 +20,7 @@
  *		a second as long as the mean is not known): a long poll, half a request, an
  *		upload, a server that has forgotten it, or what is no request: a websocket's
  *		pong.  It does not count, nor does its next request, until one is answered
- *		in time.
+ *		in time; nor does how long that one took.
  *
  * held		its request waits in request.c, and the server has not got it yet.
  *
@@ -180,6 +180,7 @@ void synq_followed_begin(struct synq_followed *conn, u64 now_ns)
 	if (synq_followed_is_waiting(conn->state))
 		return;
 	conn->since_ns = now_ns;
+	conn->on_trial = conn->was_stuck;
 	set_state(conn, conn->was_stuck ? SYNQ_INSIDE_STUCK : SYNQ_INSIDE_BUSY);
 }
 
@@ -205,11 +206,15 @@ void synq_followed_answer(struct synq_followed *conn, u64 now_ns)
 {
 	struct synq_inside *inside = &conn->record->inside;
 	u64 ns = now_ns - min(conn->since_ns, now_ns);
+	bool late;
 
 	if (synq_followed_is_waiting(conn->state)) {
 		count_time(conn, ns);
-		conn->was_stuck = ns > longest_ns(inside);
-		synq_inside_answered(inside, ns, conn->state == SYNQ_INSIDE_BUSY, now_ns);
+		late = ns > longest_ns(inside);
+		/* By what was the longest when it was found: it may be longer by now. */
+		conn->was_stuck = late || (conn->state == SYNQ_INSIDE_STUCK && !conn->on_trial);
+		synq_inside_answered(inside, late && conn->on_trial ? 0 : ns,
+				     conn->state == SYNQ_INSIDE_BUSY, now_ns);
 	}
 	set_state(conn, SYNQ_INSIDE_QUIET);
 }

@@ -55,6 +55,7 @@ struct synq_endpoints {
  * @slot: of its class
  * @state: enum synq_inside_state
  * @was_stuck: its last request was answered too late
+ * @on_trial: so its present one does not count
  * @dead: it is not in the hash any more
  * @rcu: freed after a grace period
  */
@@ -75,6 +76,7 @@ struct synq_followed {
 	u8 slot;
 	u8 state;
 	bool was_stuck;
+	bool on_trial;
 	bool dead;
 	struct rcu_head rcu;
 };

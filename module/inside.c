@@ -160,7 +160,7 @@ static void add_to_mean(struct synq_inside *inside, u64 took_ns)
 /**
  * synq_inside_answered() - an answer goes out
  * @inside: of the listener
- * @took_ns: since its request came
+ * @took_ns: since its request came; 0: that says nothing
  * @counted: it was busy until now, and not stuck
  * @now_ns: monotonic clock
  *
@@ -168,7 +168,8 @@ static void add_to_mean(struct synq_inside *inside, u64 took_ns)
  */
 void synq_inside_answered(struct synq_inside *inside, u64 took_ns, bool counted, u64 now_ns)
 {
-	add_to_mean(inside, took_ns);
+	if (took_ns)
+		add_to_mean(inside, took_ns);
 	if (!counted)
 		return;
 	synq_climb_answer(&inside->climb);

@@ -138,16 +138,22 @@ check "kept: each end was seen" wait_for 5 settled
 stop "$serving"
 
 # --- what is no request: it is not answered, and counts once ---
+# As websockets: the server pings, and each client's pong gets no answer.
 sq flush
 conf "inside 4"
-eager -j 2 -t 10 -k -Q pong
+eager -j 2 -t 10 -k -Q pong -P "$TMP/ping"
 manage
-client "$TMP/pong" -n 12 -c 12 -s 10.3.0.1 -S 40 -w 60000 -A -i pong -g "$TMP/ping" -G 2 \
-	-K "$TMP/leave2" $V4 $PORT
+client "$TMP/pong" -n 12 -c 12 -s 10.3.0.1 -S 40 -w 60000 -W -K "$TMP/leave2" $V4 $PORT
 ponging=$LAST
-check "no request: all come in" wait_for 30 counter_is bulk stuck_now 12
+must_come 20 has "$TMP/pong" ^answered 12
 touch "$TMP/ping.1"
-pause_ms 300
+must_come 20 has "$TMP/server" ^quiet 12
+check "no request: they are taken for some that get no answer" \
+	wait_for 10 counter_is bulk stuck_now 12
+# That the next ping was late for an answer must be seen.
+pause_ms 500
+touch "$TMP/ping.2"
+must_come 20 has "$TMP/server" ^quiet 24
 is "no request: the next ones do not count" "$(counter bulk busy_now)" 0
 before=$(counter bulk held)
 client "$TMP/bulk" -n 4 -c 4 -s 10.3.0.1 -S 40 -w 20000 $V4 $PORT

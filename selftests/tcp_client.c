@@ -19,6 +19,9 @@
  * -w ms after each connection's start; -K FILE stays until FILE exists.  -k
  * md5|ao=ADDRESS signs what goes there.
  *
+ * -H sends half a line, and no more.  -y MS reads a byte each MS, and has room for few.
+ * -W answers each line "ping" with "pong".
+ *
  * -g PREFIX -G N: then, N times, waits for PREFIX.1, PREFIX.2, ..., sends a line
  * on each connection and prints "stage N answered=N slowest=MS".
  */
@@ -74,6 +77,9 @@ static struct {
 	const char *key;
 	const char *stage;
 	int stages;
+	int slow_ms;
+	bool half;
+	bool pongs;
 	bool quiet;
 	bool no_answer;
 	bool mptcp;
@@ -125,7 +131,8 @@ static void say_id(struct conn *conn)
 
 	if (opt.quiet || conn->sent || conn->gone || (opt.late && !is_late))
 		return;
-	n = snprintf(id, sizeof(id), "%s%d\n", opt.id, (int)(conn - conns));
+	n = snprintf(id, sizeof(id), "%s%d%s", opt.id, (int)(conn - conns),
+		     opt.half ? "" : "\n");
 	/* Before the connection is made only Fast Open takes it. */
 	if (send(conn->fd, id, n, MSG_NOSIGNAL) == n)
 		conn->sent = true;
@@ -151,6 +158,8 @@ static void start(void)
 		add_key(conn->fd, opt.key);
 	if (source_of(started, &source))
 		bind_source(conn->fd, source);
+	if (opt.slow_ms)
+		set_option(conn->fd, SOL_SOCKET, SO_RCVBUF, 1, "SO_RCVBUF");
 	if (opt.fastopen)
 		set_option(conn->fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1,
 			   "TCP_FASTOPEN_CONNECT");
@@ -166,11 +175,55 @@ static void start(void)
 		die("epoll_ctl: %s", strerror(errno));
 }
 
+static void pong(struct conn *conn, const char *text)
+{
+	while ((text = strstr(text, "ping\n"))) {
+		text += 5;
+		send(conn->fd, "pong\n", 5, MSG_NOSIGNAL);
+	}
+}
+
+/* Returns false if there is nothing more, for now or for ever. */
+static bool read_some(struct conn *conn)
+{
+	char text[256];
+	int n = recv(conn->fd, text, opt.slow_ms ? 1 : sizeof(text) - 1, 0);
+
+	if (n == 0)
+		give_up(conn, &count.closed, "closed", 0);
+	else if (n < 0 && errno != EAGAIN)
+		give_up(conn, &count.reset, "reset", errno);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	if (opt.pongs)
+		pong(conn, text);
+	if (!conn->answered) {
+		conn->answered = true;
+		count.answered++;
+		printf("answered %s%d %lld %.*s\n", opt.id, (int)(conn - conns),
+		       now_ms() - conn->since, (int)strcspn(text, "\n"), text);
+	}
+	return true;
+}
+
+static void read_slowly(void)
+{
+	static long long last;
+	int i;
+
+	if (now_ms() - last < opt.slow_ms)
+		return;
+	last = now_ms();
+	for (i = 0; i < started; i++)
+		if (!conns[i].gone && conns[i].connected)
+			read_some(&conns[i]);
+}
+
 static void on_event(struct conn *conn, uint32_t events)
 {
-	int id = conn - conns, n, error = 0;
+	int id = conn - conns, error = 0;
 	socklen_t len = sizeof(error);
-	char text[256];
 
 	if (conn->gone)
 		return;
@@ -189,20 +242,8 @@ static void on_event(struct conn *conn, uint32_t events)
 		if (conn->gone)
 			return;
 	}
-	while ((n = recv(conn->fd, text, sizeof(text) - 1, 0)) > 0) {
-		text[n] = '\0';
-		text[strcspn(text, "\n")] = '\0';
-		if (!conn->answered) {
-			conn->answered = true;
-			count.answered++;
-			printf("answered %s%d %lld %s\n", opt.id, id,
-			       now_ms() - conn->since, text);
-		}
-	}
-	if (n == 0)
-		give_up(conn, &count.closed, "closed", 0);
-	else if (errno != EAGAIN)
-		give_up(conn, &count.reset, "reset", errno);
+	while (!opt.slow_ms && read_some(conn))
+		;
 }
 
 static void look_for_ack(struct conn *conn)
@@ -286,6 +327,8 @@ static void turn(void)
 		on_event(event[i].data.ptr, event[i].events);
 	if (opt.late && !is_late)
 		is_late = exists(opt.late);
+	if (opt.slow_ms)
+		read_slowly();
 	for (i = first; i < started; i++) {
 		if (opt.late && conns[i].connected)
 			say_id(&conns[i]);
@@ -358,7 +401,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:qAMF")) != -1) {
+	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:y:HWqAMF")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 's': add_source(optarg); break;
@@ -376,6 +419,9 @@ static void parse(int argc, char **argv)
 		case 'K': opt.keep = optarg; break;
 		case 'g': opt.stage = optarg; break;
 		case 'G': opt.stages = number(optarg, 1, 1000); break;
+		case 'y': opt.slow_ms = number(optarg, 1, 1 << 30); break;
+		case 'H': opt.half = true; break;
+		case 'W': opt.pongs = true; break;
 		case 'q': opt.quiet = true; break;
 		case 'A': opt.no_answer = true; break;
 		case 'M': opt.mptcp = true; break;

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tcp_peer eager [OPTION...] PORT: a server as most are: one process accepts at once
- * whatever comes, and queues requests inside, first come first served, for -j workers
- * (1), each of which works on one for -t MS (10) and then sends it back.  Prints
- * "listening PORT", then "request ADDRESS PORT TEXT" for each that a worker begins with.
+ * tcp_peer eager [OPTION...] PORT...: a server as most are: one process accepts at once
+ * whatever comes, and queues requests, which are lines, inside, first come first served,
+ * for -j workers (1), each of which works on one for -t MS (10) and then sends it back.
+ * Prints "listening PORT" for the last port, then "request ADDRESS PORT TEXT" for each that
+ * a worker begins with.
  *
  *   -k		keeps connections open; else each is closed after its answer
  *   -B TEXT	says that first to whom it has accepted
  *   -F TEXT	answers each line TEXT at once, as a handshake does, and not by a worker
- *   -Q TEXT	says nothing to a line TEXT
+ *   -Q TEXT	says nothing to a line TEXT, but prints "quiet"
+ *   -L TEXT	answers a line TEXT with 256 KB
+ *   -U TEXT	for a line TEXT a worker asks the server itself, as a client, and answers
+ *		when that has
+ *   -P PREFIX	says "ping" to all when PREFIX.1 exists, and again when PREFIX.2 does ...
+ *   -R		prints "refilled US" for each connection that it accepts after an answer:
+ *		how much later that was
  *   -S FILE	while it exists no worker begins or ends
- *   -E FILE	ends when it exists
+ *   -E FILE	ends when it exists, and prints "stalled MS": the longest time in which it
+ *		did not run
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,18 +27,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tcp_peer.h"
 
 #define JOBS		65536
 #define WORKERS_MAX	1024
+#define PORTS_MAX	8
+#define LARGE		(256 << 10)
 
 struct conn {
+	struct conn *next, **prev;	/* of all, but listeners */
 	int fd;
 	struct address peer;
+	bool listens;
 	bool closed;
 	int jobs;	/* of it, waiting or worked on */
+	char text[256];	/* a line that is not complete */
+	int length;
+	int left;	/* of a large answer */
 };
 
 struct job {
@@ -44,28 +60,58 @@ static struct {
 	int service_ms;
 	int backlog;
 	bool keep;
+	bool refills;
 	const char *banner;
 	const char *flight;
 	const char *quiet;
+	const char *large;
+	const char *asks;
+	const char *ping;
 	const char *stop;
 	const char *end;
 	struct address address;
 } opt = { .workers = 1, .service_ms = 10, .backlog = 4096 };
 
+static struct conn *conns;
+static int epoll_fd;
 static struct job *queue;		/* a ring */
 static unsigned int head, tail;
 static struct {
 	struct job job;
 	long long end_ms;		/* 0: idle */
+	int asks;			/* a connection to this server, or -1 */
+	bool asked;
 } worker[WORKERS_MAX];
+static long long answered_us[JOBS];	/* a ring, likewise */
+static unsigned int refilled, answered;
+
+static long long now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
+}
 
 static void drop(struct conn *conn)
 {
-	if (!conn->closed)
+	if (!conn->closed) {
 		close(conn->fd);
+		*conn->prev = conn->next;
+		if (conn->next)
+			conn->next->prev = conn->prev;
+	}
 	conn->closed = true;
 	if (!conn->jobs)
 		free(conn);
+}
+
+static void listen_for(struct conn *conn, uint32_t events, int how)
+{
+	struct epoll_event event = { .events = events, .data.ptr = conn };
+
+	if (epoll_ctl(epoll_fd, how, conn->fd, &event))
+		die("epoll_ctl: %s", strerror(errno));
 }
 
 static void say(struct conn *conn, const char *text, int length)
@@ -73,6 +119,31 @@ static void say(struct conn *conn, const char *text, int length)
 	/* If it cannot be sent that is heard, too. */
 	if (!conn->closed && send(conn->fd, text, length, MSG_NOSIGNAL) < 0)
 		shutdown(conn->fd, SHUT_RDWR);
+}
+
+static void is_done(struct conn *conn)
+{
+	conn->jobs--;
+	if (!conn->jobs && (conn->closed || !opt.keep))
+		drop(conn);
+}
+
+/* Some of a large answer: as much as the client has room for. */
+static void say_more(struct conn *conn)
+{
+	static const char dots[LARGE];
+	int n = 0;
+
+	if (!conn->closed)
+		n = send(conn->fd, dots, conn->left, MSG_NOSIGNAL);
+	if (n < 0 && errno == EAGAIN)
+		return;
+	conn->left = n > 0 && n < conn->left ? conn->left - n : 0;
+	if (conn->left)
+		return;
+	if (!conn->closed)
+		listen_for(conn, EPOLLIN, EPOLL_CTL_MOD);
+	is_done(conn);
 }
 
 static void add_job(struct conn *conn, const char *text, int length)
@@ -87,23 +158,56 @@ static void add_job(struct conn *conn, const char *text, int length)
 	conn->jobs++;
 }
 
-static void print(const struct job *job)
+static void print(const char *word, const struct conn *conn, const char *text)
 {
 	char name[INET6_ADDRSTRLEN];
 
-	printf("request %s %u %.*s\n", address_text(&job->conn->peer, name),
-	       address_port(&job->conn->peer),
-	       (int)strcspn(job->text, "\n"), job->text);
+	printf("%s %s %u %.*s\n", word, address_text(&conn->peer, name),
+	       address_port(&conn->peer), (int)strcspn(text, "\n"), text);
+}
+
+static bool is(const char *line, const char *text)
+{
+	return text && !strncmp(line, text, strlen(text));
 }
 
 static void finish(struct job *job)
 {
 	struct conn *conn = job->conn;
 
+	answered_us[answered++ % JOBS] = now_us();
+	if (is(job->text, opt.large) && !conn->left && !conn->closed) {
+		conn->left = LARGE;
+		listen_for(conn, EPOLLIN | EPOLLOUT, EPOLL_CTL_MOD);
+		say_more(conn);
+		return;
+	}
 	say(conn, job->text, job->length);
-	conn->jobs--;
-	if (!conn->jobs && (conn->closed || !opt.keep))
-		drop(conn);
+	is_done(conn);
+}
+
+/* Has this server answered itself? */
+static bool has_asked(int i)
+{
+	struct address self = opt.address;
+	char text[256];
+	int n;
+
+	if (worker[i].asks < 0) {
+		address_parse(&self, "127.0.0.1");
+		address_set_port(&self, address_port(&opt.address));
+		worker[i].asks = open_socket(AF_INET, false);
+		worker[i].asked = false;
+		set_nonblocking(worker[i].asks);
+		connect(worker[i].asks, &self.sa, self.len);
+	}
+	if (!worker[i].asked)
+		worker[i].asked = send(worker[i].asks, "itself\n", 7, MSG_NOSIGNAL) == 7;
+	n = recv(worker[i].asks, text, sizeof(text), 0);
+	if (n < 0 && (errno == EAGAIN || errno == ENOTCONN))
+		return false;
+	close(worker[i].asks);
+	return true;
 }
 
 static void work(void)
@@ -114,7 +218,8 @@ static void work(void)
 	if (opt.stop && exists(opt.stop))
 		return;
 	for (i = 0; i < opt.workers; i++) {
-		if (worker[i].end_ms && worker[i].end_ms <= now) {
+		if (worker[i].end_ms && worker[i].end_ms <= now &&
+		    (!is(worker[i].job.text, opt.asks) || has_asked(i))) {
 			finish(&worker[i].job);
 			worker[i].end_ms = 0;
 		}
@@ -122,32 +227,46 @@ static void work(void)
 			continue;
 		worker[i].job = queue[head++ % JOBS];
 		worker[i].end_ms = now + opt.service_ms;
-		print(&worker[i].job);
+		worker[i].asks = -1;
+		print("request", worker[i].job.conn, worker[i].job.text);
 	}
+}
+
+static void hear_line(struct conn *conn, const char *line, int length)
+{
+	if (is(line, opt.quiet))
+		print("quiet", conn, line);
+	else if (is(line, opt.flight))
+		say(conn, line, length);
+	else
+		add_job(conn, line, length);
 }
 
 static void hear(struct conn *conn)
 {
-	char text[256];
-	int n = recv(conn->fd, text, sizeof(text) - 1, 0);
+	int n = recv(conn->fd, conn->text + conn->length,
+		     sizeof(conn->text) - 1 - conn->length, 0);
+	char *end;
 
 	if (n <= 0) {
 		if (n == 0 || errno != EAGAIN)
 			drop(conn);
 		return;
 	}
-	text[n] = '\0';
-	if (opt.quiet && !strncmp(text, opt.quiet, strlen(opt.quiet)))
-		return;
-	if (opt.flight && !strncmp(text, opt.flight, strlen(opt.flight)))
-		say(conn, text, n);
-	else
-		add_job(conn, text, n);
+	conn->length += n;
+	conn->text[conn->length] = '\0';
+	while ((end = strchr(conn->text, '\n'))) {
+		n = end + 1 - conn->text;
+		hear_line(conn, conn->text, n);
+		conn->length -= n;
+		memmove(conn->text, end + 1, conn->length + 1);
+	}
+	if (conn->length == sizeof(conn->text) - 1)
+		drop(conn);
 }
 
-static void accept_all(int epoll, int listener)
+static void accept_all(int listener)
 {
-	struct epoll_event event = { .events = EPOLLIN };
 	struct conn *conn;
 	int fd;
 
@@ -157,101 +276,128 @@ static void accept_all(int epoll, int listener)
 		fd = accept4(listener, &peer.sa, &peer.len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
+		if (refilled != answered) {
+			if (opt.refills)
+				printf("refilled %lld\n",
+				       now_us() - answered_us[refilled % JOBS]);
+			refilled++;
+		}
 		conn = calloc(1, sizeof(*conn));
 		if (!conn)
 			die("eager: no memory");
 		conn->fd = fd;
 		conn->peer = peer;
-		event.data.ptr = conn;
-		if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
-			die("epoll_ctl: %s", strerror(errno));
+		conn->next = conns;
+		conn->prev = &conns;
+		if (conns)
+			conns->prev = &conn->next;
+		conns = conn;
+		listen_for(conn, EPOLLIN, EPOLL_CTL_ADD);
 		if (opt.banner)
 			say(conn, opt.banner, strlen(opt.banner));
 	}
 }
 
-static void serve(int listener)
+static void on_event(struct conn *conn, uint32_t events)
 {
-	struct epoll_event event[64], ready = { .events = EPOLLIN };
-	int epoll = epoll_create1(EPOLL_CLOEXEC), n, i;
+	if (conn->listens)
+		accept_all(conn->fd);
+	else if (conn->left && events & EPOLLOUT)
+		say_more(conn);
+	else
+		hear(conn);
+}
 
-	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &ready))
-		die("epoll: %s", strerror(errno));
+static void ping_all(void)
+{
+	static int pings = 1;
+	struct conn *conn;
+	char file[4096];
+
+	snprintf(file, sizeof(file), "%s.%d", opt.ping, pings);
+	if (!exists(file))
+		return;
+	pings++;
+	for (conn = conns; conn; conn = conn->next)
+		say(conn, "ping\n", 5);
+}
+
+static void serve(void)
+{
+	long long before = now_ms(), now, stalled = 0;
+	struct epoll_event event[64];
+	int n, i;
+
 	while (!opt.end || !exists(opt.end)) {
-		n = epoll_wait(epoll, event, 64, 1);
-		for (i = 0; i < n; i++) {
-			if (event[i].data.ptr)
-				hear(event[i].data.ptr);
-			else
-				accept_all(epoll, listener);
-		}
+		n = epoll_wait(epoll_fd, event, 64, 1);
+		for (i = 0; i < n; i++)
+			on_event(event[i].data.ptr, event[i].events);
 		work();
+		if (opt.ping)
+			ping_all();
+		now = now_ms();
+		if (now - before > stalled)
+			stalled = now - before;
+		before = now;
 	}
+	printf("stalled %lld\n", stalled);
+}
+
+static void add_listener(int port)
+{
+	struct conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn)
+		die("eager: no memory");
+	address_set_port(&opt.address, port);
+	conn->listens = true;
+	conn->fd = open_socket(opt.address.sa.sa_family, false);
+	set_option(conn->fd, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
+	if (bind(conn->fd, &opt.address.sa, opt.address.len) || listen(conn->fd, opt.backlog))
+		die("listen: %s", strerror(errno));
+	set_nonblocking(conn->fd);
+	listen_for(conn, EPOLLIN, EPOLL_CTL_ADD);
 }
 
 static void parse(int argc, char **argv)
 {
-	int o;
+	int c;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((o = getopt(argc, argv, "N:a:b:j:t:kB:F:Q:S:E:")) != -1) {
-		switch (o) {
-		case 'N':
-			enter_netns(optarg);
-			break;
-		case 'a':
-			address_parse(&opt.address, optarg);
-			break;
-		case 'b':
-			opt.backlog = number(optarg, 0, 1 << 20);
-			break;
-		case 'j':
-			opt.workers = number(optarg, 1, WORKERS_MAX);
-			break;
-		case 't':
-			opt.service_ms = number(optarg, 0, 60000);
-			break;
-		case 'k':
-			opt.keep = true;
-			break;
-		case 'B':
-			opt.banner = optarg;
-			break;
-		case 'F':
-			opt.flight = optarg;
-			break;
-		case 'Q':
-			opt.quiet = optarg;
-			break;
-		case 'S':
-			opt.stop = optarg;
-			break;
-		case 'E':
-			opt.end = optarg;
-			break;
-		default:
-			die("usage: tcp_peer eager [OPTION...] PORT");
+	while ((c = getopt(argc, argv, "N:a:b:j:t:kRB:F:Q:L:U:P:S:E:")) != -1) {
+		switch (c) {
+		case 'N': enter_netns(optarg); break;
+		case 'a': address_parse(&opt.address, optarg); break;
+		case 'b': opt.backlog = number(optarg, 0, 1 << 20); break;
+		case 'j': opt.workers = number(optarg, 1, WORKERS_MAX); break;
+		case 't': opt.service_ms = number(optarg, 0, 60000); break;
+		case 'k': opt.keep = true; break;
+		case 'R': opt.refills = true; break;
+		case 'B': opt.banner = optarg; break;
+		case 'F': opt.flight = optarg; break;
+		case 'Q': opt.quiet = optarg; break;
+		case 'L': opt.large = optarg; break;
+		case 'U': opt.asks = optarg; break;
+		case 'P': opt.ping = optarg; break;
+		case 'S': opt.stop = optarg; break;
+		case 'E': opt.end = optarg; break;
+		default: die("usage: tcp_peer eager [OPTION...] PORT...");
 		}
 	}
-	if (optind != argc - 1)
-		die("usage: tcp_peer eager [OPTION...] PORT");
-	address_set_port(&opt.address, number(argv[optind], 1, 65535));
+	if (optind == argc)
+		die("usage: tcp_peer eager [OPTION...] PORT...");
 }
 
 int eager_main(int argc, char **argv)
 {
-	int fd;
-
 	parse(argc, argv);
 	queue = calloc(JOBS, sizeof(*queue));
-	if (!queue)
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (!queue || epoll_fd < 0)
 		die("eager: no memory");
-	fd = open_socket(opt.address.sa.sa_family, false);
-	set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
-	if (bind(fd, &opt.address.sa, opt.address.len) || listen(fd, opt.backlog))
-		die("listen: %s", strerror(errno));
-	set_nonblocking(fd);
+	for (; optind < argc; optind++)
+		add_listener(number(argv[optind], 1, 65535));
 	printf("listening %u\n", address_port(&opt.address));
-	serve(fd);
+	serve();
 	return 0;
 }
