@@ -8,6 +8,7 @@
 #include <linux/compiler.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
+#include <linux/time64.h>
 #include <linux/types.h>
 
 /**
@@ -86,6 +87,19 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy);
 static inline void synq_climb_answer(struct synq_climb *climb)
 {
 	climb->answered = min(climb->answered, U32_MAX - 1) + 1;
+}
+
+/**
+ * synq_climb_excuse() - do not open the limit now, though nothing is answered
+ * @climb: of the listener
+ *
+ * To be called before each tick for which that holds; soon after the last it may be opened.
+ *
+ * Context: any; callers exclude each other
+ */
+static inline void synq_climb_excuse(struct synq_climb *climb)
+{
+	climb->silent_ns = min(climb->silent_ns, (u64)NSEC_PER_SEC / 2);
 }
 
 /**

@@ -14,7 +14,9 @@
  * Fail open.  While connections are held and nothing is answered for a second, or longer
  * where answers take longer, the limit is doubled, and again.  So a stalled server, or one
  * whose answers are not seen, ends as with the stock kernel.  The next answer restores the
- * limit.
+ * limit.  But not while connections wait in the accept queue: a server that does not accept
+ * lacks no connections, and would have to work on all of them when it goes on.  What is
+ * held then is promoted when its time is up (hold.c).
  *
  * Softirq, or process context with BH off, under rcu_read_lock().
  */
@@ -194,6 +196,8 @@ void synq_inside_tick(struct synq_record *record, u32 held)
 	synq_follow_age(inside, now_ns);
 	if (!held || now_ns - inside->ticked_ns > PAUSE_NS)
 		close_again(inside, now_ns);
+	else if (READ_ONCE(record->sk->sk_ack_backlog))
+		synq_climb_excuse(&inside->climb);
 	else
 		open_if_blind(inside, now_ns);
 	inside->ticked_ns = now_ns;
