@@ -14,7 +14,8 @@
  *
  * At most -c connections (default 1) are neither acked nor given up at a time,
  * so that by default they arrive in order; -r N starts N in a second instead,
- * whatever becomes of them.  -q sends nothing: the server talks first.  -L FILE
+ * whatever becomes of them ("late N" at the end: started later than in time, more than
+ * 8 at once).  -q sends nothing: the server talks first.  -L FILE
  * sends when FILE exists.  -A expects no answer.  Ends when all is settled or
  * -w ms after each connection's start; -K FILE stays until FILE exists.  -k
  * md5|ao=ADDRESS signs what goes there.
@@ -43,6 +44,7 @@
 #define SOURCES_MAX	16
 #define LOOK_MS		2	/* how often to look for what no event tells */
 #define LOOK_SELDOM_MS	40	/* when nothing has happened for long */
+#define AT_ONCE		8
 #define WAIT_MS		200	/* when events tell all that may come */
 
 #ifndef TCP_FASTOPEN_CONNECT
@@ -92,6 +94,8 @@ static struct {
 static struct conn *conns;
 static int started, epoll_fd;
 static int first;	/* all before are acked or gone */
+static int late;	/* beyond AT_ONCE at once */
+static int settled;	/* all before are, for this stage */
 static int look_ms = LOOK_MS;
 static bool is_late;	/* what -L waits for is there */
 static struct {
@@ -282,12 +286,14 @@ static bool is_settled(const struct conn *conn)
 
 static void start_some(long long begun)
 {
-	int i, busy = 0;
+	int i, busy = 0, n = 0;
 
 	if (opt.rate) {
 		while (started < opt.number &&
-		       (now_ms() - begun) * opt.rate / 1000 >= started)
+		       (now_ms() - begun) * opt.rate / 1000 >= started) {
 			start();
+			late += n++ >= AT_ONCE;
+		}
 		return;
 	}
 	for (i = first; i < started && busy < opt.concurrency; i++)
@@ -338,12 +344,11 @@ static void turn(void)
 
 static bool all_settled(void)
 {
-	int i;
-
-	for (i = 0; i < started; i++)
-		if (!is_settled(&conns[i]))
-			return false;
-	return started == opt.number;
+	if (started < opt.number)
+		return false;
+	while (settled < started && is_settled(&conns[settled]))
+		settled++;
+	return settled == started;
 }
 
 static void run_stage(int stage)
@@ -355,6 +360,7 @@ static void run_stage(int stage)
 	snprintf(file, sizeof(file), "%s.%d", opt.stage, stage);
 	wait_for_file(file);
 	begun = now_ms();
+	settled = 0;
 	n = snprintf(line, sizeof(line), "stage%d\n", stage);
 	for (i = 0; i < started; i++) {
 		conns[i].answered = false;
@@ -455,6 +461,8 @@ int client_main(int argc, char **argv)
 		run_stage(stage);
 	while (opt.keep && !exists(opt.keep))
 		turn();
+	if (opt.rate)
+		printf("late %d\n", late);
 	printf("done n=%d connected=%d acked=%d answered=%d closed=%d reset=%d failed=%d\n",
 	       opt.number, count.connected, count.acked, count.answered,
 	       count.closed, count.reset, count.failed);

@@ -14,11 +14,12 @@
  *   -U TEXT	for a line TEXT a worker asks the server itself, as a client, and answers
  *		when that has
  *   -P PREFIX	says "ping" to all when PREFIX.1 exists, and again when PREFIX.2 does ...
- *   -R		prints "refilled US" for each connection that it accepts after an answer:
- *		how much later that was
+ *   -R N	prints "refilled US" for each connection but the first N that it accepts: how
+ *		long before that the answer went out after which N - 1 were left
+ *   -T		accepts what is for other hosts (TPROXY)
  *   -S FILE	while it exists no worker begins or ends
- *   -E FILE	ends when it exists, and prints "stalled MS": the longest time in which it
- *		did not run
+ *   -E FILE	ends when it exists, and prints "stalled MS": the time in which it did not run,
+ *		in pieces of more than 20 ms
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -60,7 +61,8 @@ static struct {
 	int service_ms;
 	int backlog;
 	bool keep;
-	bool refills;
+	int refills;
+	bool transparent;
 	const char *banner;
 	const char *flight;
 	const char *quiet;
@@ -83,7 +85,7 @@ static struct {
 	bool asked;
 } worker[WORKERS_MAX];
 static long long answered_us[JOBS];	/* a ring, likewise */
-static unsigned int refilled, answered;
+static unsigned int accepted, answered;
 
 static long long now_us(void)
 {
@@ -265,6 +267,14 @@ static void hear(struct conn *conn)
 		drop(conn);
 }
 
+static void print_refill(void)
+{
+	unsigned int n = accepted++ - opt.refills;
+
+	if ((int)n >= 0 && (int)(answered - n) > 0)
+		printf("refilled %lld\n", now_us() - answered_us[n % JOBS]);
+}
+
 static void accept_all(int listener)
 {
 	struct conn *conn;
@@ -276,12 +286,8 @@ static void accept_all(int listener)
 		fd = accept4(listener, &peer.sa, &peer.len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
-		if (refilled != answered) {
-			if (opt.refills)
-				printf("refilled %lld\n",
-				       now_us() - answered_us[refilled % JOBS]);
-			refilled++;
-		}
+		if (opt.refills)
+			print_refill();
 		conn = calloc(1, sizeof(*conn));
 		if (!conn)
 			die("eager: no memory");
@@ -336,8 +342,8 @@ static void serve(void)
 		if (opt.ping)
 			ping_all();
 		now = now_ms();
-		if (now - before > stalled)
-			stalled = now - before;
+		if (now - before > 20)
+			stalled += now - before;
 		before = now;
 	}
 	printf("stalled %lld\n", stalled);
@@ -353,6 +359,8 @@ static void add_listener(int port)
 	conn->listens = true;
 	conn->fd = open_socket(opt.address.sa.sa_family, false);
 	set_option(conn->fd, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
+	if (opt.transparent)
+		set_option(conn->fd, SOL_IP, IP_TRANSPARENT, 1, "IP_TRANSPARENT");
 	if (bind(conn->fd, &opt.address.sa, opt.address.len) || listen(conn->fd, opt.backlog))
 		die("listen: %s", strerror(errno));
 	set_nonblocking(conn->fd);
@@ -364,7 +372,7 @@ static void parse(int argc, char **argv)
 	int c;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((c = getopt(argc, argv, "N:a:b:j:t:kRB:F:Q:L:U:P:S:E:")) != -1) {
+	while ((c = getopt(argc, argv, "N:a:b:j:t:kTR:B:F:Q:L:U:P:S:E:")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 'a': address_parse(&opt.address, optarg); break;
@@ -372,7 +380,8 @@ static void parse(int argc, char **argv)
 		case 'j': opt.workers = number(optarg, 1, WORKERS_MAX); break;
 		case 't': opt.service_ms = number(optarg, 0, 60000); break;
 		case 'k': opt.keep = true; break;
-		case 'R': opt.refills = true; break;
+		case 'R': opt.refills = number(optarg, 1, JOBS / 2); break;
+		case 'T': opt.transparent = true; break;
 		case 'B': opt.banner = optarg; break;
 		case 'F': opt.flight = optarg; break;
 		case 'Q': opt.quiet = optarg; break;

@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A limit inside opens where synq cannot know what the server works on, or the server works
+# on nothing: it never answers; another owner of its socket takes what clients say; it
+# answers from a port of its own that synq does not follow; there is no memory to follow
+# it.  All clients come in within 10 s, and a counter says why.  A server that asks itself
+# while it is full is never held up.
+#
+# Must fail if: clients waited for answers that nobody sees, or the host's own for others.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+. "${BASH_SOURCE[0]%/*}/inside_lib.sh"
+plan 42
+
+CROWD=60
+
+# crowd NAME [ADDRESS [PORT]]: of bulk, who say something and expect nothing; two tests
+crowd() {
+	local since
+	client "$TMP/crowd" -n $CROWD -r 200 -s 10.3.0.1 -S 250 -A -w 20000 -K "$TMP/crowd.end" \
+		"${2:-$V4}" "${3:-$PORT}"
+	crowd=$LAST
+	since=$(ms)
+	wait_for 12 has "$TMP/crowd" "^all acked"
+	within "$1: all come in (ms)" $(($(ms) - since)) 0 10000
+	is "$1: all of them" "$(lines "$TMP/crowd" ^acked)" $CROWD
+}
+
+# silent LIMIT: a server that never answers, which is counted; six tests
+silent() {
+	sq flush
+	inside_conf "inside $1"
+	eager -k -Q "" $PORT
+	manage
+	before=$(counter bulk held)
+	crowd "silent, $1"
+	check "silent, $1: they were held" test "$(($(counter bulk held) - before))" -ge 10
+	check "silent, $1: that nothing is answered is counted" \
+		wait_for 10 counter_is bulk stuck $CROWD
+	preferred 4 50
+	is "silent, $1: nobody else is held" "$(lines "$TMP/server" "^quiet 10\.1\.")" 4
+	is "silent, $1: nobody was let in for his time" "$(counter bulk hold_flushed)" 0
+	over "silent, $1"
+	stop "$crowd" "$serving"
+	wait_for 10 sockets_are 0
+}
+
+load_synq
+silent 2
+silent auto
+
+# --- a server that goes on after a while ---
+sq flush
+inside_conf "inside 2"
+touch "$TMP/stop"
+eager -S "$TMP/stop" $PORT
+manage
+client "$TMP/crowd" -n 30 -c 30 -s 10.3.0.1 -S 250 -w 30000 $V4 $PORT
+check "goes on: all come in before" wait_for 12 has "$TMP/crowd" "^all acked"
+check "goes on: the limit was opened for them" test "$(limit)" -ge 4
+rm "$TMP/stop"
+must_come 20 has "$TMP/crowd" ^done
+is "goes on: they are served then" "$(field "$TMP/crowd" answered)" 30
+preferred 4 50
+is "goes on: the limit is what it was" "$(limit)" 2
+stop "$serving"
+
+# --- long polls: all that are inside are stuck, and the others are served ---
+sq flush
+inside_conf "inside 2"
+eager -k -Q poll $PORT
+manage
+client "$TMP/poll" -n 20 -c 20 -s 10.3.1.1 -S 250 -i poll -A -w 20000 -K "$TMP/poll.end" $V4 $PORT
+poll=$LAST
+must_come 20 has "$TMP/poll" "^all acked"
+check "long polls: they do not count" wait_for 10 counter_is bulk stuck_now 20
+before=$(counter bulk held)
+client "$TMP/crowd" -n 20 -r 20 -s 10.3.0.1 -S 250 -w 20000 $V4 $PORT
+must_come 20 has "$TMP/crowd" ^done
+is "long polls: others are served" "$(field "$TMP/crowd" answered)" 20
+check "long polls: and hardly held" test "$(($(counter bulk held) - before))" -le 10
+stop "$poll" "$serving"
+
+# --- another owner of the listener, whose children inherit it, takes what they say ---
+sq flush
+inside_conf "inside 2"
+eager -k $PORT
+manage
+background "$TMP/bpf" "$PEER" bpf -E "$TMP/bpf.end" verdict "$serving"
+must_come 10 has "$TMP/bpf" '^(attached|skip|tcp_peer)'
+if has "$TMP/bpf" ^attached; then
+	crowd "a sockmap's verdict"
+	check "a sockmap's verdict: it is counted" test "$(counter bulk stuck)" -ge 1
+	check "a sockmap's verdict: nobody is held" counter_is bulk held_now 0
+	check "a sockmap's verdict: unloads" rmmod synq
+	load_synq
+	stop "$crowd"
+else
+	for _ in 1 2 3 4 5; do
+		skip "a sockmap's verdict" "$(cat "$TMP/bpf")"
+	done
+fi
+touch "$TMP/bpf.end"
+stop "$serving"
+
+# --- connections of another port ---
+sq flush
+inside_conf "inside 2"
+if srv nft -f - <<-EOT 2>/dev/null
+	table inet synq_test {
+		chain in {
+			type filter hook prerouting priority mangle
+			ip daddr 198.51.100.7 tcp dport 80 meta mark set 1 tproxy ip to :$PORT
+		}
+	}
+EOT
+then
+	ip -n "$SRV" -batch - <<-EOT
+		rule add fwmark 1 lookup 100
+		route add local default dev lo table 100
+	EOT
+	ip -n "$CLI" route add 198.51.100.0/24 via $V4
+	eager -k -T $PORT
+	crowd "TPROXY" 198.51.100.7 80
+	is "TPROXY: it is counted" "$(counter bulk not_followed)" $CROWD
+	is "TPROXY: nobody was held" "$(counter bulk held)" 0
+	stop "$crowd" "$serving"
+	srv nft delete table inet synq_test
+else
+	for _ in 1 2 3 4; do
+		skip TPROXY "no nft"
+	done
+fi
+
+# --- no memory to follow them ---
+debug=$TMP/debug slab=/sys/kernel/slab/kmalloc-192/failslab
+mkdir "$debug"
+mount -t debugfs none "$debug" 2>/dev/null
+if [ -e "$debug/failslab" ] && [ -e $slab ]; then
+	sq flush
+	inside_conf "inside 2"
+	eager -k $PORT
+	manage
+	echo Y >"$debug/failslab/cache-filter"
+	echo 0 >"$debug/failslab/verbose"
+	echo -1 >"$debug/failslab/times"
+	echo 1 >$slab
+	echo 100 >"$debug/failslab/probability"
+	crowd "no memory"
+	echo 0 >"$debug/failslab/probability"
+	echo 0 >$slab
+	check "no memory: it is counted" counter_from bulk not_followed $((CROWD - 2))
+	is "no memory: none was followed" \
+		"$(counter bulk busy_now) $(counter bulk stuck_now) $(counter bulk quiet_now)" "0 0 0"
+	stop "$crowd" "$serving"
+else
+	for _ in 1 2 3 4; do
+		skip "no memory" "no fault injection"
+	done
+fi
+umount "$debug" 2>/dev/null
+
+# --- a server that asks itself: each request waits for another, from here ---
+sq flush
+inside_conf "inside 2"
+WORKERS=50
+eager -U c $PORT
+manage
+client "$TMP/crowd" -n 20 -r 200 -s 10.3.0.1 -S 250 -w 20000 $V4 $PORT
+since=$(ms)
+must_come 20 has "$TMP/crowd" ^done
+note "asks itself: 20 are served in $(($(ms) - since)) ms," \
+	"held: $(counter bulk held), of the host itself $(counter local held)"
+is "asks itself: all are served" "$(field "$TMP/crowd" answered)" 20
+is "asks itself: itself it does not hold up" "$(counter local held)" 0
+check "asks itself: while others were held" counter_from bulk held 10
+is "asks itself: it was never taken for silent" "$(counter bulk stuck)" 0
+over "asks itself"
