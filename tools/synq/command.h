@@ -15,6 +15,7 @@
 #define FLAG_PRINT	0x4
 #define FLAG_CONFIRM	0x8
 #define FLAG_STRICT	0x10
+#define FLAG_PROMETHEUS	0x20
 
 /* whole.c: the configuration as a whole */
 int command_apply(struct words *words, unsigned int flags);

@@ -35,8 +35,8 @@ static const char help[] =
 "  mark mask M       mark del         set enforce on|off\n"
 "  classify [-j] ADDRESS [to ADDRESS] [port N] [mark M]   a client's class\n"
 "  why [-j] ADDRESS [to ADDRESS] [port N]    and why it was refused lately\n"
-"  stats [-j] [class NAME] [listener PORT]    stats sources [class NAME] [top N]\n"
-"  off, on, flush                 hand all to the stock kernel; resume; remove it\n"
+"  stats [-j|--prometheus] [class NAME] [listener PORT]    top [-d TIME] [-n N]\n"
+"  stats [-j] sources [class NAME] [top N]       off, on, flush: the stock kernel\n"
 "  monitor [-j], export nft [FILE]    print changes; marks of classes, for nft\n"
 "  -batch [FILE]                  the changes in FILE, or in stdin, all at once\n"
 "FILE has class, match, listener, service, mark and set commands; # is a comment.\n"
@@ -77,7 +77,7 @@ static const struct command commands[] = {
 	{ "off", command_off, 0 },
 	{ "classify", command_classify, FLAG_JSON },
 	{ "why", command_why, FLAG_JSON },
-	{ "stats", command_stats, FLAG_JSON },
+	{ "stats", command_stats, FLAG_JSON | FLAG_PROMETHEUS },
 	{ "monitor", command_monitor, FLAG_JSON },
 	{ "export", command_export, 0 },
 	{ "-batch", command_batch, 0 },
@@ -98,6 +98,7 @@ static const struct command options[] = {
 	{ "-V", command_version, 0 },
 	{ "--version", command_version, 0 },
 	{ "--confirm", NULL, FLAG_CONFIRM },
+	{ "--prometheus", NULL, FLAG_PROMETHEUS },
 	{ }
 };
 

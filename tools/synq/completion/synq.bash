@@ -71,7 +71,7 @@ _synq_words() {
 		listener) _synq_ports ;;
 		sources) echo '-j class top' ;;
 		top) ;;
-		*) echo '-j sources class listener top' ;;
+		*) echo '-j --prometheus sources class listener top' ;;
 		esac ;;
 	classify/ | why/) echo '-j' ;;
 	classify/* | why/*)
