@@ -46,6 +46,9 @@ int command_why(struct words *words, unsigned int flags);
 /* stats.c */
 int command_stats(struct words *words, unsigned int flags);
 
+/* top.c */
+int command_top(struct words *words, unsigned int flags);
+
 /* sources.c */
 int command_sources(struct words *words, unsigned int flags);
 

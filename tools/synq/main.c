@@ -82,7 +82,7 @@ static const struct command commands[] = {
 	{ "export", command_export, 0 },
 	{ "-batch", command_batch, 0 },
 	{ "help", command_help, 0 },
-	{ .name = "top" },
+	{ "top", command_top, 0 },
 	{ .name = "doctor" },
 	{ }
 };
@@ -114,6 +114,7 @@ static const struct command *find(const struct command *command,
 static bool is_word(const char *word)
 {
 	return word[0] != '-' || !word[1] || !strcmp(word, "-e") ||
+	       !strcmp(word, "-d") || !strcmp(word, "-n") ||
 	       !strcmp(word, "-batch");
 }
 

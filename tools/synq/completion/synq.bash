@@ -85,6 +85,7 @@ _synq_words() {
 		esac ;;
 	apply/*) echo '--check --confirm --print --strict' ;;
 	monitor/*) echo '-j' ;;
+	top/*) echo '-d -n' ;;
 	export/) echo nft ;;
 	esac
 }
@@ -96,7 +97,7 @@ _synq() {
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'apply -batch diff save class match
-			listener service mark set classify why stats export confirm
+			listener service mark set classify why stats top export confirm
 			monitor on off flush help' \
 			-- "$current")
 		return
