@@ -77,6 +77,7 @@
 #include "inside.h"
 #include "record.h"
 #include "release.h"
+#include "synq_trace.h"
 
 #define SEGMENTS_MAX	10
 #define ALL_BYTES_MAX	(256 << 20)
@@ -302,6 +303,18 @@ static void give(struct synq_record *record, struct sk_buff *skb)
 	synq_replay(net, skb);
 }
 
+/* Its class may have gone meanwhile. */
+static noinline void trace_end(const struct synq_held *held, enum synq_counter counter)
+{
+	const struct synq_record *record = held->record;
+	const struct synq_conf *conf = rcu_dereference(record->sn->conf);
+	const struct synq_class *class = conf ? &conf->class[held->slot] : NULL;
+
+	trace_synq_release(record->counters->port,
+			   class && class->since == held->since ? class->name : "",
+			   counter, ktime_get_ns() - held->since_ns);
+}
+
 /**
  * synq_held_end() - a connection is not held any more
  * @held: owned by the caller; it is freed
@@ -328,6 +341,8 @@ void synq_held_end(struct synq_held *held, bool of_use, enum synq_counter counte
 		hold->left++;
 	synq_held_count(held, counter);
 	spin_unlock(&record->hold.lock);
+	if (trace_synq_release_enabled())
+		trace_end(held, counter);
 	while ((skb = __skb_dequeue(&rest)))
 		if (of_use)
 			give(record, skb);
@@ -485,6 +500,9 @@ int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 		synq_held_count(held, SYNQ_COUNT_HELD);
 	}
 	spin_unlock(&hold->lock);
+	if (!err)
+		trace_synq_hold(record->counters->port, class->name,
+				READ_ONCE(hold->n));
 out:
 	if (err) {
 		kfree_skb(copy);

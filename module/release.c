@@ -14,6 +14,7 @@
 #include "compat.h"
 #include "held.h"
 #include "release.h"
+#include "synq_trace.h"
 #include "tcpopt.h"
 
 /*
@@ -358,6 +359,16 @@ static bool is_over(const struct synq_record *record, const struct synq_conf *co
 	       inet_sk_state_load(record->sk) != TCP_LISTEN;
 }
 
+static void tick_inside(struct synq_record *record, const struct synq_listener *listener)
+{
+	u32 before = synq_inside_limit(&record->inside, listener), limit;
+
+	synq_inside_tick(record, record->hold.n);
+	limit = synq_inside_limit(&record->inside, listener);
+	if (limit != before)
+		trace_synq_inside_limit(record->counters->port, before, limit);
+}
+
 static void release_some(struct synq_record *record)
 {
 	struct synq_hold *hold = &record->hold;
@@ -373,7 +384,7 @@ static void release_some(struct synq_record *record)
 		synq_acceptq_settle(record->sk, &record->acceptq, record->counters);
 	limited = conf && listener.inside;
 	if (!over && limited)
-		synq_inside_tick(record, hold->n);
+		tick_inside(record, &listener);
 	for (budget = AT_ONCE; budget; budget--) {
 		/* What has become of the last one must count. */
 		synq_record_catch_up(record);
