@@ -63,6 +63,7 @@ mutants:
 unit:
 	$(MAKE) -C module/test check
 	$(MAKE) -C tools/synq check
+	$(MAKE) -C tools/prometheus check
 	bench/results_test.py
 	bench/tries_test.py
 	bench/cost_test.py
@@ -78,6 +79,7 @@ install: all
 	$(MAKE) -C tools/synq install PREFIX=$(PREFIX)
 	$(if $(HAVE_XTABLES),$(MAKE) -C tools/iptables install)
 	$(MAKE) -C tools/service install PREFIX=$(PREFIX)
+	$(MAKE) -C tools/prometheus install PREFIX=$(PREFIX)
 
 clean:
 	-test -e $(KDIR)/Makefile && $(MAKE) -C $(KDIR) M=$(CURDIR) clean

@@ -77,6 +77,7 @@
 #include "inside.h"
 #include "record.h"
 #include "release.h"
+#include "synq_trace.h"
 
 #define SEGMENTS_MAX	10
 #define ALL_BYTES_MAX	(256 << 20)
@@ -311,6 +312,18 @@ static void give(struct synq_record *record, struct sk_buff *skb)
 	synq_replay(net, skb);
 }
 
+/* Its class may have gone meanwhile. */
+static noinline void trace_end(const struct synq_held *held, enum synq_counter counter)
+{
+	const struct synq_record *record = held->record;
+	const struct synq_conf *conf = rcu_dereference(record->sn->conf);
+	const struct synq_class *class = conf ? &conf->class[held->slot] : NULL;
+
+	trace_synq_release(record->counters->port,
+			   class && class->since == held->since ? class->name : "",
+			   counter, ktime_get_ns() - held->since_ns);
+}
+
 /**
  * synq_held_end() - a connection is not held any more
  * @held: owned by the caller; it is freed
@@ -337,6 +350,8 @@ void synq_held_end(struct synq_held *held, bool of_use, enum synq_counter counte
 		hold->left++;
 	synq_held_count(held, counter);
 	spin_unlock(&record->hold.lock);
+	if (trace_synq_release_enabled())
+		trace_end(held, counter);
 	while ((skb = __skb_dequeue(&rest)))
 		if (of_use)
 			give(record, skb);
@@ -346,13 +361,7 @@ void synq_held_end(struct synq_held *held, bool of_use, enum synq_counter counte
 	kfree_rcu(held, rcu);
 }
 
-/**
- * synq_hold_arm() - have the timer run while something is held at a listener
- * @record: of the listener
- *
- * Context: no lock of ours
- * Return: false if nothing is held there any more
- */
+/* Has the timer run while something is held; false: nothing is held there any more. */
 bool synq_hold_arm(struct synq_record *record)
 {
 	struct synq_hold *hold = &record->hold;
@@ -366,14 +375,7 @@ bool synq_hold_arm(struct synq_record *record)
 	return !closed;
 }
 
-/**
- * synq_hold_take_bytes() - of what may be held
- * @sn: network namespace
- * @own_bytes: what the listener has already
- * @bytes: truesize
- *
- * Return: false if there are not as many left
- */
+/* Of what may be held, for a listener that has @own_bytes already; false: too much. */
 bool synq_hold_take_bytes(struct synq_net *sn, u32 own_bytes, u32 bytes)
 {
 	u32 own = atomic_add_return(bytes, &sn->held_bytes);
@@ -386,11 +388,6 @@ bool synq_hold_take_bytes(struct synq_net *sn, u32 own_bytes, u32 bytes)
 	return false;
 }
 
-/**
- * synq_hold_give_bytes() - back
- * @sn: network namespace
- * @bytes: taken by synq_hold_take_bytes()
- */
 void synq_hold_give_bytes(struct synq_net *sn, u32 bytes)
 {
 	atomic_sub(bytes, &sn->held_bytes);
@@ -542,6 +539,9 @@ int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 		synq_held_count(held, SYNQ_COUNT_HELD);
 	}
 	spin_unlock(&hold->lock);
+	if (!err)
+		trace_synq_hold(record->counters->port, class->name,
+				READ_ONCE(hold->n));
 out:
 	if (err) {
 		kfree_skb(copy);

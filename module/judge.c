@@ -51,6 +51,7 @@
 #include "policer.h"
 #include "record.h"
 #include "stats.h"
+#include "synq_trace.h"
 #include "synqueue.h"
 #include "tcpopt.h"
 
@@ -334,6 +335,8 @@ static enum synq_verdict answer(const struct syn *syn, enum synq_verdict verdict
 static enum synq_verdict carry_out(const struct syn *syn, enum synq_verdict verdict,
 				   bool observes)
 {
+	trace_synq_syn(syn->listener->port->port, syn->class->name, verdict,
+		       syn->client->addr, syn->client->is_v6, !observes);
 	if (observes && !synq_verdict_row[verdict].lets_in) {
 		count(syn, SYNQ_COUNT_WOULD_REFUSE);
 		verdict = SYNQ_VERDICT_ADMIT;

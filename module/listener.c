@@ -62,6 +62,7 @@
 #include "ops.h"
 #include "record.h"
 #include "release.h"
+#include "synq_trace.h"
 
 /* How often sockets are looked at: do they still listen, and what was accepted? */
 #define TEND_PERIOD	(HZ / 10)
@@ -194,6 +195,7 @@ static struct sock *ask(const struct synq_pair *pair, const struct sock *sk,
 		/* It is appended when we return: in softirq, after which the tasklet runs. */
 		tasklet_schedule(&record->order);
 		synq_count(record->counters, gate.class->slot, SYNQ_COUNT_PROMOTED);
+		trace_synq_promote(record->counters->port, gate.class->name, held);
 		if (listener.inside)
 			synq_follow_enter(record, gate.class, child, req, skb);
 		if (held == SYNQ_HOLD_STRANGER)

@@ -52,11 +52,13 @@ static int __net_init net_init(struct net *net)
 	synq_trial_net_init(sn);
 	synq_index_net_init(sn);
 	synq_listener_net_init(sn);
+	synq_nl_watch_net_init(sn);
 	return 0;
 }
 
 static void __net_exit net_pre_exit(struct net *net)
 {
+	synq_nl_watch_net_exit(synq_net(net));
 	synq_draft_abort_all(synq_net(net));
 	synq_trial_net_exit(synq_net(net));
 	synq_conf_exit(synq_net(net));

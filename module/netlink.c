@@ -230,6 +230,7 @@ int synq_nl_conf_get_doit(struct sk_buff *skb, struct genl_info *info)
 	reply = new_reply(info, &head);
 	if (!reply)
 		return -ENOMEM;
+	synq_nl_watch(sn);
 	synq_listener_tend(sn);
 	mutex_lock(&sn->lock);
 	err = nl_put_conf(reply, sn);
@@ -338,6 +339,10 @@ static const struct genl_multicast_group groups[] = {
 		.name = SYNQ_MCGRP_CONFIG,
 		.flags = GENL_MCAST_CAP_NET_ADMIN,
 	},
+	[SYNQ_NLGRP_EVENTS] = {
+		.name = SYNQ_MCGRP_EVENTS,
+		.flags = GENL_MCAST_CAP_NET_ADMIN,
+	},
 };
 
 struct genl_family synq_nl_family __ro_after_init = {
@@ -393,6 +398,7 @@ int synq_netlink_init(void)
 		return err;
 	}
 	nl_event_init();
+	synq_nl_watch_init();
 	return 0;
 }
 
@@ -403,6 +409,7 @@ int synq_netlink_init(void)
  */
 void synq_netlink_exit(void)
 {
+	synq_nl_watch_exit();
 	nl_event_exit();
 	netlink_unregister_notifier(&release_nb);
 	genl_unregister_family(&synq_nl_family);

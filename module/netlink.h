@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The generic netlink family.  See netlink.c, netlink_edit.c, netlink_dump.c,
- * netlink.c and netlink_edit.c.
+ * and netlink_watch.c.
  */
 #ifndef _SYNQ_NETLINK_H
 #define _SYNQ_NETLINK_H
@@ -40,6 +40,12 @@ int synq_nl_put_service(struct sk_buff *skb, const struct synq_service_key *key,
 			const struct synq_nl_service *names);
 int synq_nl_put_answer(struct sk_buff *skb, struct synq_net *sn,
 		       struct nlattr **attrs, struct netlink_ext_ack *extack);
+
+void synq_nl_watch(struct synq_net *sn);
+void synq_nl_watch_init(void);
+void synq_nl_watch_exit(void);
+void synq_nl_watch_net_init(struct synq_net *sn);
+void synq_nl_watch_net_exit(struct synq_net *sn);
 
 /* The network namespace that a message is about. */
 static inline struct synq_net *synq_nl_net(struct genl_info *info)

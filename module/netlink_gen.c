@@ -376,4 +376,5 @@ const struct genl_split_ops synq_nl_ops[26] = {
 
 static const struct genl_multicast_group synq_nl_mcgrps[] = {
 	[SYNQ_NLGRP_CONFIG] = { "config", },
+	[SYNQ_NLGRP_EVENTS] = { "events", },
 };

@@ -46,6 +46,7 @@ int synq_nl_service_get_dumpit(struct sk_buff *skb,
 
 enum {
 	SYNQ_NLGRP_CONFIG,
+	SYNQ_NLGRP_EVENTS,
 };
 
 #endif /* _LINUX_SYNQ_GEN_H */

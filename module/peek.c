@@ -40,6 +40,7 @@
 #include "peek.h"
 #include "policer.h"
 #include "stats.h"
+#include "synq_trace.h"
 #include "tcpopt.h"
 
 /*
@@ -450,6 +451,7 @@ static __always_inline bool peek(struct synq_net *sn, const struct synq_conf *co
 	if (verdict == SYNQ_VERDICT_ADMIT ||
 	    is_known(sn->net, saddr, daddr, th, dif, sdif, is_v6))
 		return false;
+	trace_synq_syn(note->port->port, class->name, verdict, saddr, is_v6, true);
 	counter = count(note->port, class, verdict, source_exceeded);
 	remember(sn, note, class, counter,
 		 fingerprint(sn, saddr, daddr, th, is_v6), saddr, verdict,

@@ -15,6 +15,7 @@
 #include "held.h"
 #include "release.h"
 #include "request.h"
+#include "synq_trace.h"
 #include "tcpopt.h"
 
 /*
@@ -402,6 +403,16 @@ static bool is_over(const struct synq_record *record, const struct synq_conf *co
 	       inet_sk_state_load(record->sk) != TCP_LISTEN;
 }
 
+static void tick_inside(struct synq_record *record, const struct synq_listener *listener)
+{
+	u32 before = synq_inside_limit(&record->inside, listener), limit;
+
+	synq_inside_tick(record, record->hold.n + READ_ONCE(record->inside.held));
+	limit = synq_inside_limit(&record->inside, listener);
+	if (limit != before)
+		trace_synq_inside_limit(record->counters->port, before, limit);
+}
+
 static void release_some(struct synq_record *record)
 {
 	struct synq_hold *hold = &record->hold;
@@ -417,7 +428,7 @@ static void release_some(struct synq_record *record)
 		synq_acceptq_settle(record->sk, &record->acceptq, record->counters);
 	limited = conf && listener.inside;
 	if (!over && limited)
-		synq_inside_tick(record, hold->n + READ_ONCE(record->inside.held));
+		tick_inside(record, &listener);
 	/* Requests and new connections are the first in turns. */
 	if (hold->ticks % 2)
 		synq_request_release(record, conf, &listener);

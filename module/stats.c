@@ -112,6 +112,7 @@ void synq_port_put(struct synq_port *port)
 	if (!refcount_dec_and_test(&port->refs))
 		return;
 	free_percpu(port->counters);
+	kfree(port->watch);
 	kfree(port);
 }
 

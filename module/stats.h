@@ -15,6 +15,7 @@
 #include "synq.h"
 
 struct synq_class;
+struct synq_watch;
 
 struct synq_counters {
 	u64 n[SYNQ_SLOTS][SYNQ_COUNTERS];
@@ -27,6 +28,7 @@ struct synq_counters {
  * @sockets: listening sockets managed now
  * @since: by slot, generation from which on it is this class's
  * @counters: by slot of the class; NULL until synq_port_begin(), then they stay
+ * @watch: what was told of it, under &synq_net.lock; NULL until somebody listens
  */
 struct synq_port {
 	refcount_t refs;
@@ -34,6 +36,7 @@ struct synq_port {
 	atomic_t sockets;
 	u32 since[SYNQ_SLOTS];
 	struct synq_counters __percpu *counters;
+	struct synq_watch *watch;
 };
 
 struct synq_port *synq_port_alloc(u16 port);

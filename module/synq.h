@@ -6,6 +6,7 @@
  *
  * DOC: locks, outermost first
  *
+ * telling in netlink_watch.c	(rwsem) events are told
  * &synq_net.lock (mutex)	configuration: drafts, publishing, hooks
  * &synq_net.records_lock	(mutex) the managed sockets of a namespace
  * socket's slock (BH)		of a listener, while its operations are replaced
@@ -204,6 +205,9 @@ struct synq_net {
 	struct work_struct attach_work;	/* set up by listener.c */
 	struct delayed_work tend_work;	/* listener.c */
 	struct delayed_work index_work;		/* chunks.c */
+	struct delayed_work watch_work;		/* netlink_watch.c */
+	u32 watch;			/* netlink_watch.c: grows when nobody listens any more */
+	u32 watched;			/* netlink_watch.c: @watch at the last look */
 };
 
 struct synq_net *synq_net(const struct net *net);	/* main.c */

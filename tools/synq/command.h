@@ -16,6 +16,7 @@
 #define FLAG_CONFIRM	0x8
 #define FLAG_STRICT	0x10
 #define FLAG_WATCH	0x20
+#define FLAG_PROMETHEUS	0x40
 
 /* whole.c: the configuration as a whole */
 int command_apply(struct words *words, unsigned int flags);
@@ -48,6 +49,9 @@ int command_stats(struct words *words, unsigned int flags);
 
 /* doctor.c */
 int command_doctor(struct words *words, unsigned int flags);
+
+/* top.c */
+int command_top(struct words *words, unsigned int flags);
 
 /* sources.c */
 int command_sources(struct words *words, unsigned int flags);

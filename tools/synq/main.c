@@ -34,8 +34,8 @@ static const char help[] =
 "  service add|del [to PREFIX] port N[-M] forward         mark mask M    mark del\n"
 "  classify [-j] ADDRESS [to ADDRESS] [port N] [mark M]   a client's class\n"
 "  why [-j] ADDRESS [to ADDRESS] [port N]    and why it was refused lately\n"
-"  stats [-j] [class NAME] [listener PORT]    stats sources [class NAME] [top N]\n"
-"  off, on, flush                 hand all to the stock kernel; resume; remove it\n"
+"  stats [-j|--prometheus] [class NAME] [listener PORT]    top [-d TIME] [-n N]\n"
+"  stats [-j] sources [class NAME] [top N]       off, on, flush: the stock kernel\n"
 "  doctor [-j] [--watch TIME] [FILE]  what stands in the way of each listener\n"
 "  monitor [-j], export nft [FILE]    print changes; marks of classes, for nft\n"
 "  -batch [FILE]                  the changes in FILE, or in stdin, all at once\n"
@@ -77,13 +77,13 @@ static const struct command commands[] = {
 	{ "off", command_off, 0 },
 	{ "classify", command_classify, FLAG_JSON },
 	{ "why", command_why, FLAG_JSON },
-	{ "stats", command_stats, FLAG_JSON },
+	{ "stats", command_stats, FLAG_JSON | FLAG_PROMETHEUS },
 	{ "monitor", command_monitor, FLAG_JSON },
 	{ "export", command_export, 0 },
 	{ "-batch", command_batch, 0 },
 	{ "help", command_help, 0 },
 	{ "doctor", command_doctor, FLAG_JSON | FLAG_WATCH },
-	{ .name = "top" },
+	{ "top", command_top, 0 },
 	{ }
 };
 
@@ -99,6 +99,7 @@ static const struct command options[] = {
 	{ "--version", command_version, 0 },
 	{ "--confirm", NULL, FLAG_CONFIRM },
 	{ "--watch", NULL, FLAG_WATCH },
+	{ "--prometheus", NULL, FLAG_PROMETHEUS },
 	{ }
 };
 
@@ -114,6 +115,7 @@ static const struct command *find(const struct command *command,
 static bool is_word(const char *word)
 {
 	return word[0] != '-' || !word[1] || !strcmp(word, "-e") ||
+	       !strcmp(word, "-d") || !strcmp(word, "-n") ||
 	       !strcmp(word, "-batch");
 }
 

@@ -469,8 +469,13 @@ int nl_hear(struct nl *nl, unsigned int max, nl_answer *answer, void *arg,
 		length = received;
 		for (nlh = (struct nlmsghdr *)nl->buffer;
 		     mnl_nlmsg_ok(nlh, length);
-		     nlh = mnl_nlmsg_next(nlh, &length))
+		     nlh = mnl_nlmsg_next(nlh, &length)) {
+			const struct genlmsghdr *genl =
+				mnl_nlmsg_get_payload(nlh);
+
+			nl->heard = genl->cmd;
 			take_message(nlh, max, answer, arg);
+		}
 	}
 }
 

@@ -24,6 +24,7 @@
  * @family: number of the generic netlink family
  * @port: address of the socket
  * @seq: sequence number of the latest request
+ * @heard: command of the notification that is being taken
  * @buffer: answers
  */
 struct nl {
@@ -31,6 +32,7 @@ struct nl {
 	__u16 family;
 	unsigned int port;
 	__u32 seq;
+	__u8 heard;
 	char *buffer;
 };
 

@@ -71,7 +71,7 @@ _synq_words() {
 		listener) _synq_ports ;;
 		sources) echo '-j class top' ;;
 		top) ;;
-		*) echo '-j sources class listener top' ;;
+		*) echo '-j --prometheus sources class listener top' ;;
 		esac ;;
 	classify/ | why/) echo '-j' ;;
 	classify/* | why/*)
@@ -86,6 +86,7 @@ _synq_words() {
 	apply/*) echo '--check --confirm --print --strict' ;;
 	monitor/*) echo '-j' ;;
 	doctor/*) [ "$last" = --watch ] || echo '-j --watch' ;;
+	top/*) echo '-d -n' ;;
 	export/) echo nft ;;
 	esac
 }
@@ -97,7 +98,7 @@ _synq() {
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'apply -batch diff save class match
-			listener service mark set classify why stats doctor export confirm
+			listener service mark set classify why stats top doctor export confirm
 			monitor on off flush help' \
 			-- "$current")
 		return

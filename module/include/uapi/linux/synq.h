@@ -127,6 +127,27 @@ enum synq_refused {
 	SYNQ_REFUSED_HOLD_FULL,
 };
 
+/**
+ * enum synq_event - What a class at a listener does, or what is done to it, or
+ *   not any more.
+ * @SYNQ_EVENT_EXCESS: SYNs are over the rate of the class or of their source.
+ * @SYNQ_EVENT_REFUSED: SYNs are refused for want of room, for their wait or
+ *   their share.
+ * @SYNQ_EVENT_COOKIES: SYNs are answered by SYN cookies.
+ * @SYNQ_EVENT_HOLD: Connections are held.
+ * @SYNQ_EVENT_HOLD_FULL: Connections cannot be held, and their final ACKs are
+ *   dropped.
+ * @SYNQ_EVENT_SOURCES_FULL: Sources find no place in the table of the class.
+ */
+enum synq_event {
+	SYNQ_EVENT_EXCESS,
+	SYNQ_EVENT_REFUSED,
+	SYNQ_EVENT_COOKIES,
+	SYNQ_EVENT_HOLD,
+	SYNQ_EVENT_HOLD_FULL,
+	SYNQ_EVENT_SOURCES_FULL,
+};
+
 #define SYNQ_SYNACK_RETRIES_MAX	127
 #define SYNQ_SO_ORDER		1216
 #define SYNQ_SO_COOKIES		1217
@@ -369,6 +390,17 @@ enum {
 };
 
 enum {
+	SYNQ_A_EVENT_EVENT = 1,
+	SYNQ_A_EVENT_ACTIVE,
+	SYNQ_A_EVENT_PORT,
+	SYNQ_A_EVENT_CLASS,
+	SYNQ_A_EVENT_COUNT,
+
+	__SYNQ_A_EVENT_MAX,
+	SYNQ_A_EVENT_MAX = (__SYNQ_A_EVENT_MAX - 1)
+};
+
+enum {
 	SYNQ_CMD_CONF_GET = 1,
 	SYNQ_CMD_CONF_BEGIN,
 	SYNQ_CMD_CONF_COMMIT,
@@ -396,11 +428,13 @@ enum {
 	SYNQ_CMD_SERVICE_ADD,
 	SYNQ_CMD_SERVICE_DEL,
 	SYNQ_CMD_SERVICE_GET,
+	SYNQ_CMD_EVENT_NTF,
 
 	__SYNQ_CMD_MAX,
 	SYNQ_CMD_MAX = (__SYNQ_CMD_MAX - 1)
 };
 
 #define SYNQ_MCGRP_CONFIG	"config"
+#define SYNQ_MCGRP_EVENTS	"events"
 
 #endif /* _UAPI_LINUX_SYNQ_H */

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events: a class at a listener has begun, or ceased, to exceed its rate, to be refused, to
+ * be answered by cookies, to be held; its connections cannot be held; its table of sources
+ * is full.  Told to the group "events".
+ *
+ * Nothing is noted where packets are: once a second the counters are compared with those of
+ * a second ago, while somebody listens.  So there is at most one message a second for each
+ * listener, class and event, however many packets come.
+ *
+ * Whoever has joined the group asks for the state next ("conf-get"): that sets the work off.
+ * It ends by itself when nobody listens any more.
+ *
+ * Process context.  &synq_net.lock protects what was told.
+ */
+#include <linux/rwsem.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include "compat.h"
+#include "conf.h"
+#include "netlink.h"
+#include "netlink_gen.h"
+
+#define PERIOD		HZ
+#define QUIET		3	/* periods without any, after which it has ended */
+#define EVENTS		(SYNQ_EVENT_SOURCES_FULL + 1)
+#define SUMMANDS	5
+
+/* An event is that one of these counters has grown. */
+static const struct {
+	u8 n;
+	u8 counter[SUMMANDS];
+} sums[EVENTS] = {
+	[SYNQ_EVENT_EXCESS] = { 5, {
+		SYNQ_COUNT_EXCESS_DROPPED, SYNQ_COUNT_EXCESS_PASSED,
+		SYNQ_COUNT_EXCESS_RESET, SYNQ_COUNT_EXCESS_COOKIE,
+		SYNQ_COUNT_EXCESS_UNANSWERED } },
+	[SYNQ_EVENT_REFUSED] = { 3, {
+		SYNQ_COUNT_QUEUE_REFUSED, SYNQ_COUNT_WAIT_REFUSED,
+		SYNQ_COUNT_SHARE_REFUSED } },
+	[SYNQ_EVENT_COOKIES] = { 2, {
+		SYNQ_COUNT_COOKIE_SENT, SYNQ_COUNT_EXCESS_COOKIE } },
+	[SYNQ_EVENT_HOLD] = { 1, { SYNQ_COUNT_HELD } },
+	[SYNQ_EVENT_HOLD_FULL] = { 1, { SYNQ_COUNT_HOLD_FULL } },
+	[SYNQ_EVENT_SOURCES_FULL] = { 1, { SYNQ_COUNT_SOURCE_UNTRACKED } },
+};
+
+/**
+ * struct synq_watched - an event of a class at a listener
+ * @last: the sum, a second ago
+ * @count: of the event, since it began
+ * @quiet: periods in which it has not grown
+ * @active: it was told that it has begun
+ */
+struct synq_watched {
+	u64 last;
+	u64 count;
+	u8 quiet;
+	bool active;
+};
+
+/**
+ * struct synq_watch - the events of a listener
+ * @run: &synq_net.watch when it was looked at last; another one: nobody has listened
+ *	meanwhile
+ * @since: by slot, generation from which on it is this class's
+ * @event: by slot
+ */
+struct synq_watch {
+	u32 run;
+	u32 since[SYNQ_SLOTS];
+	struct synq_watched event[SYNQ_SLOTS][EVENTS];
+};
+
+/* Held for reading by who may tell. */
+static DECLARE_RWSEM(telling);
+static bool is_open;
+
+static bool somebody_listens(const struct synq_net *sn)
+{
+	return genl_has_listeners(&synq_nl_family, sn->net, SYNQ_NLGRP_EVENTS);
+}
+
+static void tell(const struct synq_net *sn, u16 port, const char *class,
+		 u8 event, const struct synq_watched *watched)
+{
+	struct sk_buff *skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	void *head;
+
+	if (!skb)
+		return;
+	head = genlmsg_put(skb, 0, 0, &synq_nl_family, 0, SYNQ_CMD_EVENT_NTF);
+	if (!head || nla_put_u8(skb, SYNQ_A_EVENT_EVENT, event) ||
+	    nla_put_u8(skb, SYNQ_A_EVENT_ACTIVE, watched->active) ||
+	    nla_put_u16(skb, SYNQ_A_EVENT_PORT, port) ||
+	    nla_put_string(skb, SYNQ_A_EVENT_CLASS, class) ||
+	    synq_nl_put_u64(skb, SYNQ_A_EVENT_COUNT, watched->count)) {
+		nlmsg_free(skb);
+		return;
+	}
+	genlmsg_end(skb, head);
+	genlmsg_multicast_netns(&synq_nl_family, sn->net, skb, 0,
+				SYNQ_NLGRP_EVENTS, GFP_KERNEL);
+}
+
+static u64 sum_of(const struct synq_port *port, u8 slot, u8 event)
+{
+	u64 sum = 0;
+	u8 i;
+
+	for (i = 0; i < sums[event].n; i++)
+		sum += synq_port_sum(port, slot, sums[event].counter[i]);
+	return sum;
+}
+
+/* Those that came before the last second are a state, too. */
+static bool any_held(const struct synq_port *port, u8 slot)
+{
+	return synq_port_sum(port, slot, SYNQ_COUNT_HELD) !=
+	       synq_port_sum(port, slot, SYNQ_COUNT_RELEASED) +
+	       synq_port_sum(port, slot, SYNQ_COUNT_HOLD_GONE) +
+	       synq_port_sum(port, slot, SYNQ_COUNT_HOLD_FLUSHED);
+}
+
+/* True: it is to be told. */
+static bool advance(struct synq_watched *watched, u64 sum, bool goes_on)
+{
+	u64 grown = sum - watched->last;
+
+	watched->last = sum;
+	if (grown || goes_on) {
+		watched->quiet = 0;
+		watched->count = watched->active ? watched->count + grown : grown;
+		if (watched->active)
+			return false;
+		watched->active = true;
+		return true;
+	}
+	if (!watched->active || ++watched->quiet < QUIET)
+		return false;
+	watched->active = false;
+	return true;
+}
+
+/* What was while nobody listened is not told. */
+static void look_at_class(const struct synq_net *sn, const struct synq_port *port,
+			  const struct synq_class *class, bool is_stale)
+{
+	struct synq_watched *watched = port->watch->event[class->slot];
+	u8 event;
+
+	for (event = 0; event < EVENTS; event++, watched++) {
+		u64 sum = sum_of(port, class->slot, event);
+
+		if (is_stale)
+			*watched = (struct synq_watched){ .last = sum };
+		else if (advance(watched, sum, event == SYNQ_EVENT_HOLD &&
+				 any_held(port, class->slot)))
+			tell(sn, port->port, class->name, event, watched);
+	}
+}
+
+static void look_at(const struct synq_net *sn, const struct synq_conf *conf,
+		    struct synq_port *port)
+{
+	struct synq_watch *watch = port->watch;
+	bool is_stale;
+	u8 i;
+
+	/* Nobody has ever come. */
+	if (!READ_ONCE(port->counters))
+		return;
+	if (!watch) {
+		watch = kzalloc(sizeof(*watch), GFP_KERNEL_ACCOUNT);
+		if (!watch)
+			return;
+		/* One that was not there a second ago counts from zero. */
+		watch->run = sn->watched;
+		port->watch = watch;
+	}
+	is_stale = watch->run != sn->watch;
+	for (i = 0; i < conf->n_positions; i++) {
+		const struct synq_class *class = &conf->class[conf->order[i]];
+
+		/* Its counters began at zero, too. */
+		if (watch->since[class->slot] != class->since)
+			memset(watch->event[class->slot], 0,
+			       sizeof(watch->event[class->slot]));
+		watch->since[class->slot] = class->since;
+		look_at_class(sn, port, class, is_stale);
+	}
+	watch->run = sn->watch;
+}
+
+static void look(struct synq_net *sn)
+{
+	const struct synq_conf *conf;
+	unsigned int i;
+
+	mutex_lock(&sn->lock);
+	conf = rcu_dereference_protected(sn->conf, lockdep_is_held(&sn->lock));
+	for (i = 0; conf && i < conf->n_listeners; i++) {
+		look_at(sn, conf, conf->listener[i].port);
+		cond_resched();
+	}
+	if (conf && conf->forwarded.port)
+		look_at(sn, conf, conf->forwarded.port);
+	sn->watched = sn->watch;
+	mutex_unlock(&sn->lock);
+}
+
+static void watch_work(struct work_struct *work)
+{
+	struct synq_net *sn = container_of(to_delayed_work(work),
+					   struct synq_net, watch_work);
+
+	down_read(&telling);
+	if (is_open && somebody_listens(sn)) {
+		look(sn);
+		schedule_delayed_work(&sn->watch_work, PERIOD);
+	} else {
+		mutex_lock(&sn->lock);
+		sn->watch++;
+		mutex_unlock(&sn->lock);
+	}
+	up_read(&telling);
+}
+
+/**
+ * synq_nl_watch() - look for events from now on, if somebody listens
+ * @sn: network namespace
+ *
+ * Context: process, the family is registered
+ */
+void synq_nl_watch(struct synq_net *sn)
+{
+	if (somebody_listens(sn))
+		schedule_delayed_work(&sn->watch_work, PERIOD);
+}
+
+/**
+ * synq_nl_watch_net_init() - nobody listens
+ * @sn: network namespace
+ */
+void synq_nl_watch_net_init(struct synq_net *sn)
+{
+	sn->watch = 1;
+	INIT_DELAYED_WORK(&sn->watch_work, watch_work);
+}
+
+/**
+ * synq_nl_watch_net_exit() - a network namespace goes away
+ * @sn: its state; no request comes any more
+ *
+ * Context: process
+ */
+void synq_nl_watch_net_exit(struct synq_net *sn)
+{
+	cancel_delayed_work_sync(&sn->watch_work);
+}
+
+/**
+ * synq_nl_watch_init() - tell from now on
+ *
+ * Context: process, the family is registered
+ */
+void synq_nl_watch_init(void)
+{
+	down_write(&telling);
+	is_open = true;
+	up_write(&telling);
+}
+
+/**
+ * synq_nl_watch_exit() - nobody is told any more on return
+ *
+ * Context: process, the family is registered still
+ */
+void synq_nl_watch_exit(void)
+{
+	down_write(&telling);
+	is_open = false;
+	up_write(&telling);
+}
