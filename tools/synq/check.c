@@ -324,6 +324,19 @@ static void note_ports(const struct conf *conf)
 	}
 }
 
+/* Which of two classes a prefix has is better not chosen in silence. */
+static void note_preferred(const struct conf *conf)
+{
+	const struct edit *first = &conf->preferred_first;
+	char text[EDIT_TEXT];
+
+	if (conf->preferred)
+		remark("%s:%u: preferred to another class for %u prefix%s, \"%s\" is the first",
+		       first->origin.file, first->origin.line, conf->preferred,
+		       conf->preferred == 1 ? "" : "es",
+		       edit_value(first, text));
+}
+
 /**
  * conf_notes() - remark on a valid configuration that may not do what was intended
  * @conf: the configuration
@@ -337,6 +350,7 @@ void conf_notes(const struct conf *conf)
 
 	for (i = 0; i < conf->lists; i++)
 		list_notes(&conf->list[i]);
+	note_preferred(conf);
 	if (!conf->listeners && !conf->forwards)
 		remark("no listener is configured, so no SYN is judged");
 	else

@@ -102,6 +102,8 @@ struct scope {
  * @matches: matches, unless @light
  * @list: files of prefixes
  * @lists: how many there are
+ * @preferred: how often a prefix has the class of a line with "prefer", not of another
+ * @preferred_first: the line with "prefer" of the first of them
  * @strict: refuse a file without prefixes
  * @light: the matches were not fetched, only counted in the classes
  * @unknown: and have been edited, so that the classes may have others
@@ -124,6 +126,8 @@ struct conf {
 	struct table matches;
 	struct list *list;
 	unsigned int lists;
+	unsigned int preferred;
+	struct edit preferred_first;
 	bool strict;
 	bool light;
 	bool unknown;

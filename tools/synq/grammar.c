@@ -260,6 +260,13 @@ static int parse_exist(struct edit *edit, const char *text)
 	return text ? refuse(&edit->origin, text, "unexpected after -e") : DONE;
 }
 
+static int parse_prefer(struct edit *edit, const char *text)
+{
+	edit->prefer = true;
+	return text ? refuse(&edit->origin, text, "unexpected after prefer") :
+		      DONE;
+}
+
 static int parse_order(struct edit *edit, const char *text)
 {
 	unsigned int i;
@@ -378,6 +385,7 @@ static const struct option match_options[] = {
 	{ "port", GIVEN_PORT, "N or N-M", parse_ports },
 	{ "class", GIVEN_CLASS, "NAME", grammar_name },
 	{ "-e", GIVEN_EXIST, NULL, parse_exist },
+	{ "prefer", GIVEN_PREFER, NULL, parse_prefer },
 	{ }
 };
 
@@ -431,7 +439,8 @@ const struct grammar grammar[OBJECTS] = {
 		{ 0, 0, .name = true },
 	} },
 	[OBJECT_MATCH] = { "match", match_options, {
-		{ MATCH_GIVEN | GIVEN_EXIST, GIVEN_SOURCE | GIVEN_CLASS },
+		{ MATCH_GIVEN | GIVEN_EXIST | GIVEN_PREFER,
+		  GIVEN_SOURCE | GIVEN_CLASS },
 		{ MATCH_GIVEN, GIVEN_SOURCE | GIVEN_CLASS },
 		{ GIVEN_KEY | GIVEN_EXIST, GIVEN_SOURCE },
 	} },

@@ -43,6 +43,7 @@ _synq_option() {
 		[ "$verb" = set ] || printf '%s\n' -e
 		echo source source-file to port
 		[ "$verb" = del ] || echo class
+		[ "$verb" != add ] || echo prefer
 		;;
 	listener/*) [ "$verb" = del ] && echo port ||
 		echo port order app-order synack-retries cookies app-cookies \
