@@ -90,7 +90,8 @@
  * less than a unit (a unit is at most 1 ns) and never adds up.
  *
  * Horizon: nothing wraps while now_ns < 2^62, about 146 years: the clock is less than
- * 2^63 then, and the largest bucket, of 1,000,000 tokens an hour apart, 2^62.  A TAT is
+ * 2^63 then, and the largest bucket 2^62: SYNQ_TBF_FILL_MAX is less than 2^61 ns, and a
+ * unit more than half a nanosecond.  A TAT is
  * never ambiguous before, however long its bucket lay idle; all comparisons
  * are plain unsigned ones.
  *
@@ -103,7 +104,8 @@
  * @tbf: parameters to fill in
  * @rate: tokens/period, 1 to SYNQ_TBF_RATE_MAX
  * @period: seconds, 1 to SYNQ_TBF_PERIOD_MAX
- * @burst: tokens that a full bucket holds, 1 to SYNQ_TBF_BURST_MAX
+ * @burst: tokens that a full bucket holds, 1 to SYNQ_TBF_BURST_MAX, and not more than
+ *	come in SYNQ_TBF_FILL_MAX
  *
  * Values out of range are brought to the nearest in range: neither "nothing
  * passes, ever" nor "no limit" can result from a mistake of the caller.
@@ -122,8 +124,9 @@ void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 period, u32 burst)
 	rate = clamp_t(u32, rate, 1, SYNQ_TBF_RATE_MAX);
 	period = clamp_t(u32, period, 1, SYNQ_TBF_PERIOD_MAX);
 	burst = clamp_t(u32, burst, 1, SYNQ_TBF_BURST_MAX);
+	burst = min_t(u64, burst, SYNQ_TBF_FILL_MAX / period * rate);
 
-	/* Of a period.  Ends at 42 or before: 2^42 > 3600 * NSEC_PER_SEC. */
+	/* Of a period.  Ends at 47 or before: 2^47 > 86400 * NSEC_PER_SEC. */
 	ns = (u64)period * NSEC_PER_SEC;
 	while (((u64)rate << shift) < ns)
 		shift++;

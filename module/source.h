@@ -19,8 +19,11 @@
  */
 
 #define SYNQ_TBF_RATE_MAX	10000000	/* connections/period */
-#define SYNQ_TBF_PERIOD_MAX	3600		/* seconds */
+#define SYNQ_TBF_PERIOD_MAX	86400		/* seconds */
 #define SYNQ_TBF_BURST_MAX	1000000		/* connections */
+
+/* What a bucket may take to fill, so that no time wraps: 24,000 days, 65 years. */
+#define SYNQ_TBF_FILL_MAX	2073600000ULL	/* seconds */
 
 /* Fractional bits of the scale, which needs the 64th: it is at least 1. */
 #define SYNQ_TBF_SCALE_SHIFT	63
