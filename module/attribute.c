@@ -22,7 +22,8 @@ static bool is_max_wait(u32 ms)
 
 static bool is_period(u32 seconds)
 {
-	return seconds == 1 || seconds == 60 || seconds == SYNQ_RATE_PER_MAX;
+	return seconds == 1 || seconds == 60 || seconds == 3600 ||
+	       seconds == SYNQ_RATE_PER_MAX;
 }
 
 static bool is_inside(u32 limit)
@@ -41,7 +42,7 @@ static bool is_inside(u32 limit)
 	.at = offsetof(struct synq_listener, field)
 
 #define PERIOD							\
-	.unset = 1, .is_valid = is_period, .range = "rate-per is 1, 60 or 3600", \
+	.unset = 1, .is_valid = is_period, .range = "rate-per is 1, 60, 3600 or 86400", \
 	.alone = "rate-per without rate"
 #define OF_SOURCE_RATE						\
 	.of = SYNQ_A_CLASS_SOURCE_RATE,				\

@@ -71,10 +71,13 @@ struct synq_class {
 	struct synq_source_rate source_tbf;
 	struct synq_aggregates *aggregates;
 	u32 bucket_rate;
+	u32 bucket_per;
 	u32 rate;
+	u32 rate_per;
 	u32 burst;
 	u32 burst_effective;
 	u32 source_rate;
+	u32 source_rate_per;
 	u32 source_burst;
 	u32 source_burst_effective;
 	u8 source_len[2];
@@ -92,9 +95,6 @@ struct synq_class {
 	u8 cap;
 	u32 max_wait;
 	u32 max_wait_effective;
-	u16 bucket_per;
-	u16 rate_per;
-	u16 source_rate_per;
 	u16 weight;
 	u8 min_share;
 	u8 excess;

@@ -158,6 +158,12 @@ static int check_marks(struct synq_conf *conf, const struct net *net,
 	return 0;
 }
 
+/* A bucket that takes longer to fill than the clock has units for: see tbf.c. */
+static bool fills(u32 rate, u32 per, u32 burst)
+{
+	return !rate || burst <= (u64)(SYNQ_TBF_FILL_MAX / per) * rate;
+}
+
 static int check_classes(const struct synq_conf *conf,
 			 struct netlink_ext_ack *extack)
 {
@@ -184,6 +190,12 @@ static int check_classes(const struct synq_conf *conf,
 		err = synq_attr_check_whole(&synq_class_attrs, class, extack);
 		if (err)
 			return err;
+		if (!fills(class->rate, class->rate_per, class->burst) ||
+		    !fills(class->source_rate, class->source_rate_per,
+			   class->source_burst)) {
+			NL_SET_ERR_MSG(extack, "at this rate the burst takes more than 24000 days");
+			return -EINVAL;
+		}
 	}
 	return 0;
 }

@@ -34,6 +34,16 @@ static const struct netlink_range_validation synq_a_class_source_burst_range = {
 	.max	= SYNQ_BURST_MAX,
 };
 
+static const struct netlink_range_validation synq_a_class_rate_per_range = {
+	.min	= 1ULL,
+	.max	= SYNQ_RATE_PER_MAX,
+};
+
+static const struct netlink_range_validation synq_a_class_source_rate_per_range = {
+	.min	= 1ULL,
+	.max	= SYNQ_RATE_PER_MAX,
+};
+
 /* SYNQ_CMD_CONF_BEGIN - do */
 static const struct nla_policy synq_conf_begin_nl_policy[SYNQ_A_CONF_REPLACE + 1] = {
 	[SYNQ_A_CONF_GENERATION] = { .type = NLA_U32, },
@@ -77,8 +87,8 @@ static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_SOURCE_RATE
 	[SYNQ_A_CLASS_MIN_SHARE] = NLA_POLICY_MAX(NLA_U8, SYNQ_MIN_SHARE_MAX),
 	[SYNQ_A_CLASS_COOKIES] = NLA_POLICY_MAX(NLA_U8, 3),
 	[SYNQ_A_CLASS_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
-	[SYNQ_A_CLASS_RATE_PER] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_RATE_PER_MAX),
-	[SYNQ_A_CLASS_SOURCE_RATE_PER] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_RATE_PER_MAX),
+	[SYNQ_A_CLASS_RATE_PER] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_rate_per_range),
+	[SYNQ_A_CLASS_SOURCE_RATE_PER] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_source_rate_per_range),
 };
 
 /* SYNQ_CMD_CLASS_SET - do */
@@ -101,8 +111,8 @@ static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_SOURCE_RATE
 	[SYNQ_A_CLASS_MIN_SHARE] = NLA_POLICY_MAX(NLA_U8, SYNQ_MIN_SHARE_MAX),
 	[SYNQ_A_CLASS_COOKIES] = NLA_POLICY_MAX(NLA_U8, 3),
 	[SYNQ_A_CLASS_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
-	[SYNQ_A_CLASS_RATE_PER] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_RATE_PER_MAX),
-	[SYNQ_A_CLASS_SOURCE_RATE_PER] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_RATE_PER_MAX),
+	[SYNQ_A_CLASS_RATE_PER] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_rate_per_range),
+	[SYNQ_A_CLASS_SOURCE_RATE_PER] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_source_rate_per_range),
 };
 
 /* SYNQ_CMD_CLASS_DEL - do */

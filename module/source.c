@@ -124,7 +124,7 @@ void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 period, u32 burst)
 	rate = clamp_t(u32, rate, 1, SYNQ_TBF_RATE_MAX);
 	period = clamp_t(u32, period, 1, SYNQ_TBF_PERIOD_MAX);
 	burst = clamp_t(u32, burst, 1, SYNQ_TBF_BURST_MAX);
-	burst = min_t(u64, burst, SYNQ_TBF_FILL_MAX / period * rate);
+	burst = min_t(u64, burst, (u64)(SYNQ_TBF_FILL_MAX / period) * rate);
 
 	/* Of a period.  Ends at 47 or before: 2^47 > 86400 * NSEC_PER_SEC. */
 	ns = (u64)period * NSEC_PER_SEC;

@@ -23,7 +23,7 @@
 #define SYNQ_TBF_BURST_MAX	1000000		/* connections */
 
 /* What a bucket may take to fill, so that no time wraps: 24,000 days, 65 years. */
-#define SYNQ_TBF_FILL_MAX	2073600000ULL	/* seconds */
+#define SYNQ_TBF_FILL_MAX	2073600000U	/* seconds */
 
 /* Fractional bits of the scale, which needs the 64th: it is at least 1. */
 #define SYNQ_TBF_SCALE_SHIFT	63

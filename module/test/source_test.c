@@ -40,8 +40,8 @@ static bool bursts_and_rates(void)
 			u64 now = tap_random() >> 2;
 			u64 end = now + period * SECOND;
 			u64 step = 1 + period * SECOND / rates[r] / 3;
-			u32 burst = min((u64)bursts[b], SYNQ_TBF_FILL_MAX /
-							period * rates[r]);
+			u32 burst = min((u64)bursts[b],
+					(u64)(SYNQ_TBF_FILL_MAX / period) * rates[r]);
 			u32 n = 0;
 
 			begin_period(rates[r], period, bursts[b]);

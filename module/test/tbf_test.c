@@ -78,7 +78,7 @@ static u32 some_rate(void)
 /* What is left of a burst that would take too long to fill. */
 static u32 fills(u32 rate, u32 burst)
 {
-	return min((u64)burst, SYNQ_TBF_FILL_MAX / period * rate);
+	return min((u64)burst, (u64)(SYNQ_TBF_FILL_MAX / period) * rate);
 }
 
 static u32 some_burst(u32 rate)

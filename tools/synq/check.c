@@ -53,6 +53,21 @@ static int check_pair(const struct conf *conf, const struct class *earlier,
 	return DONE;
 }
 
+/* No clock of the kernel's counts longer. */
+static int check_fill(const struct origin *origin, const char *what, __u32 burst,
+		      __u32 rate, __u32 per)
+{
+	const __u64 days = 24000, day = SYNQ_RATE_PER_MAX;
+	char value[32];
+	char text[RATE_TEXT];
+
+	if (!rate || !per || burst <= days * day / per * rate)
+		return DONE;
+	snprintf(value, sizeof(value), "%s %u", what, burst);
+	return refuse(origin, value, "at %s this takes more than %u days",
+		      rate_text(rate, per, text), (unsigned int)days);
+}
+
 static int check_class(const struct conf *conf, const struct class *class)
 {
 	struct origin origin = origin_of(conf, class->line);
@@ -76,6 +91,10 @@ static int check_class(const struct conf *conf, const struct class *class)
 		return refuse(&origin, value,
 			      "a source-len without a source-rate");
 	}
+	if (check_fill(&origin, "burst", spec->burst, spec->rate, spec->rate_per) ||
+	    check_fill(&origin, "source-burst", spec->source_burst,
+		       spec->source_rate, spec->source_rate_per))
+		return REFUSED;
 	if (!spec->mark)
 		return DONE;
 

@@ -37,6 +37,23 @@ static int get_conf(struct nl *nl, struct conf *conf)
 	return error.code ? nl_refuse(NULL, NULL, &error) : DONE;
 }
 
+/*
+ * Seconds.  Older kernel modules have two bytes, and those without have seconds only;
+ * what is of another length has no known unit, and is printed so.
+ */
+static __u32 take_period(const struct nlattr *attr)
+{
+	if (!attr)
+		return 1;
+	switch (mnl_attr_get_payload_len(attr)) {
+	case sizeof(__u16):
+		return mnl_attr_get_u16(attr);
+	case sizeof(__u32):
+		return mnl_attr_get_u32(attr);
+	}
+	return 0;
+}
+
 /* Fills in the default for a length that was not given. */
 static void take_source_limit(struct class_spec *spec, struct nlattr **attr)
 {
@@ -45,7 +62,7 @@ static void take_source_limit(struct class_spec *spec, struct nlattr **attr)
 
 	spec->source_rate = attr_u32(attr, SYNQ_A_CLASS_SOURCE_RATE);
 	spec->source_rate_per =
-		attr_u16(attr, SYNQ_A_CLASS_SOURCE_RATE_PER) ?: 1;
+		take_period(attr[SYNQ_A_CLASS_SOURCE_RATE_PER]);
 	if (spec->source_rate)
 		spec->given |= GIVEN_SOURCE_RATE;
 	spec->source_burst = attr_u32(attr, SYNQ_A_CLASS_SOURCE_BURST);
@@ -85,7 +102,7 @@ static void take_spec(struct class_spec *spec, struct nlattr **attr)
 	if (spec->min_share)
 		spec->given |= GIVEN_MIN_SHARE;
 	spec->rate = attr_u32(attr, SYNQ_A_CLASS_RATE);
-	spec->rate_per = attr_u16(attr, SYNQ_A_CLASS_RATE_PER) ?: 1;
+	spec->rate_per = take_period(attr[SYNQ_A_CLASS_RATE_PER]);
 	if (spec->rate)
 		spec->given |= GIVEN_RATE;
 	spec->burst = attr_u32(attr, SYNQ_A_CLASS_BURST);

@@ -24,7 +24,7 @@ static const char help[] =
 "  class|match|listener|service|mark|set show [-j] [NAME...]\n"
 "  class add|set NAME OPTION...       class del NAME\n"
 "      priority 0..15  default  mark N  weight 1..1000  reserve N%  cap N%\n"
-"      max-wait TIME|none  min-share N%  rate N/second|minute|hour  burst N\n"
+"      max-wait TIME|none  min-share N%  rate N/second|minute|hour|day  burst N\n"
 "      source-rate N/...  source-burst N  source-len V4,V6  enforce on|off\n"
 "      excess drop|pass|reset|cookie|refuse  cookies auto|always|never\n"
 "  match add|set|del [-e] source A|source-file F [to PREFIX] [port N[-M]] class C\n"

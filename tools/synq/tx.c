@@ -64,7 +64,7 @@ static void put_source_limit(struct nlmsghdr *nlh,
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_SOURCE_RATE,
 				 spec->source_rate);
 	if ((spec->given & GIVEN_SOURCE_RATE) && spec->source_rate_per != 1)
-		mnl_attr_put_u16(nlh, SYNQ_A_CLASS_SOURCE_RATE_PER,
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_SOURCE_RATE_PER,
 				 spec->source_rate_per);
 	if (spec->given & GIVEN_SOURCE_BURST)
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_SOURCE_BURST,
@@ -99,7 +99,7 @@ static void put_class(struct nlmsghdr *nlh, const struct class_spec *spec)
 	if (spec->given & GIVEN_RATE)
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_RATE, spec->rate);
 	if ((spec->given & GIVEN_RATE) && spec->rate_per != 1)
-		mnl_attr_put_u16(nlh, SYNQ_A_CLASS_RATE_PER, spec->rate_per);
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_RATE_PER, spec->rate_per);
 	if (spec->given & GIVEN_BURST)
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_BURST, spec->burst);
 	put_source_limit(nlh, spec);

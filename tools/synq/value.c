@@ -174,7 +174,8 @@ static const struct {
 } units[] = {
 	{ { "second", "sec", "s" }, 1 },
 	{ { "minute", "min", "m" }, 60 },
-	{ { "hour", "h", "h" }, SYNQ_RATE_PER_MAX },
+	{ { "hour", "h", "h" }, 3600 },
+	{ { "day", "d", "d" }, SYNQ_RATE_PER_MAX },
 };
 
 #define UNITS		(sizeof(units) / sizeof(*units))
@@ -263,10 +264,10 @@ int value_rate(const struct origin *origin, const char *text,
 		return DONE;
 	}
 	return refuse(origin, text,
-		      "not a whole number per second, per minute or per hour");
+		      "not a whole number per second, minute, hour or day");
 refused:
 	return refuse(origin, text,
-		      "%s is N/second, N/minute or N/hour, N 1..%u, or a fraction",
+		      "%s is N/second, N/minute, N/hour or N/day, N 1..%u, or a fraction",
 		      what, max);
 }
 
