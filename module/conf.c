@@ -26,6 +26,7 @@
 #include "chunks.h"
 #include "compat.h"
 #include "conf.h"
+#include "expire.h"
 #include "policer.h"
 
 static BLOCKING_NOTIFIER_HEAD(observers);
@@ -274,6 +275,25 @@ static u32 reset_slots(struct synq_net *sn, const struct synq_conf *old,
 	return fresh;
 }
 
+/* Readers see @conf, or NULL, from now on. */
+static void replace(struct synq_net *sn, struct synq_conf *conf)
+{
+	struct synq_conf *old = rcu_dereference_protected(sn->conf,
+							  lockdep_is_held(&sn->lock));
+
+	if (conf)
+		conf->serial = atomic64_inc_return(&serial);
+	rcu_assign_pointer(sn->conf, conf);
+	if (conf) {
+		synq_index_later(sn);
+		synq_expire_later(sn);
+	}
+	if (!old)
+		return;
+	INIT_RCU_WORK(&old->free, free_late);
+	queue_rcu_work(synq_workqueue, &old->free);
+}
+
 /**
  * synq_conf_publish() - make a configuration the one in force
  * @sn: network namespace
@@ -302,20 +322,28 @@ int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf)
 	old = rcu_dereference_protected(sn->conf, lockdep_is_held(&sn->lock));
 	if (conf) {
 		conf->generation = ++sn->generation;
-		conf->serial = atomic64_inc_return(&serial);
 		change.fresh = reset_slots(sn, old, conf);
 	}
-	rcu_assign_pointer(sn->conf, change.conf ? conf : NULL);
-	if (change.conf)
-		synq_index_later(sn);
+	replace(sn, change.conf ? conf : NULL);
 	blocking_notifier_call_chain(&observers, SYNQ_CONF_PUBLISHED, &change);
 	if (conf && !change.conf)
 		synq_conf_free(conf);
-	if (!old)
-		return 0;
-	INIT_RCU_WORK(&old->free, free_late);
-	queue_rcu_work(synq_workqueue, &old->free);
 	return 0;
+}
+
+/**
+ * synq_conf_renew() - replace the configuration by itself, without some of its matches
+ * @sn: network namespace
+ * @conf: made from what is in force
+ *
+ * Its generation is the same: nobody has changed it.
+ *
+ * Context: process, &synq_net.lock held
+ */
+void synq_conf_renew(struct synq_net *sn, struct synq_conf *conf)
+{
+	lockdep_assert_held(&sn->lock);
+	replace(sn, conf);
 }
 
 /**

@@ -132,7 +132,7 @@ struct synq_listener {
 
 /**
  * struct synq_conf - a snapshot: immutable once published, but for the indexes of
- *	its prefixes, and @payer
+ *	its prefixes, @payer and @first_end
  * @free: after a grace period
  * @payer: memory control group of who began its transaction, with a reference, until
  *	chunks.c takes it away; may be NULL
@@ -145,6 +145,7 @@ struct synq_listener {
  * @class: by slot
  * @lpm: source prefixes of matches without a service, IPv4 and IPv6; the value is
  *	the slot plus one
+ * @first_end: not later than the first end of a match, see expire.h; 0: none ends
  * @weights: of all classes that have a share
  * @n_sharing: their number; at least 1
  * @min_shares: some class has a minimum share
@@ -171,6 +172,7 @@ struct synq_conf {
 	u8 order[SYNQ_SLOTS];
 	struct synq_class class[SYNQ_SLOTS];
 	struct synq_lpm lpm[2];
+	u32 first_end;
 	u32 weights;
 	u8 n_sharing;
 	bool min_shares;
@@ -207,6 +209,7 @@ void synq_conf_free(struct synq_conf *conf);
 int synq_conf_finish(struct synq_conf *conf, const struct net *net,
 		     struct netlink_ext_ack *extack);
 int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf);
+void synq_conf_renew(struct synq_net *sn, struct synq_conf *conf);
 void synq_conf_exit(struct synq_net *sn);
 void synq_conf_set_bypass(struct synq_net *sn, bool bypass);
 bool synq_conf_is_empty(const struct synq_conf *conf);

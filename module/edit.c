@@ -15,6 +15,7 @@
 #include "attribute.h"
 #include "chunks.h"
 #include "edit.h"
+#include "expire.h"
 
 static const struct synq_conf *current_conf(struct synq_net *sn)
 {
@@ -250,7 +251,7 @@ static void tidy_service(struct synq_conf *conf,
 }
 
 static int insert(struct synq_conf *conf, const struct synq_prefix *prefix,
-		  const struct synq_service_key *service, u16 value,
+		  const struct synq_service_key *service, u16 value, u32 end,
 		  bool exists, struct netlink_ext_ack *extack)
 {
 	struct synq_lpm *lpm = &find_sources(conf, service)[prefix->is_v6];
@@ -259,6 +260,8 @@ static int insert(struct synq_conf *conf, const struct synq_prefix *prefix,
 	if (!err)
 		err = synq_lpm_insert(lpm, prefix->addr, prefix->len, value,
 				      exists);
+	if (!err)
+		synq_lpm_find(lpm, prefix->addr, prefix->len)->end = end;
 	if (err == -EEXIST)
 		NL_SET_ERR_MSG(extack, "there is a match for this prefix");
 	if (err == -EINVAL)
@@ -273,6 +276,7 @@ static int insert(struct synq_conf *conf, const struct synq_prefix *prefix,
  * @service: where it has the class
  * @class: name
  * @how: what class the prefix must have there already
+ * @timeout: seconds, after which the match goes; 0: never
  * @extack: says why not
  *
  * Context: &synq_net.lock held
@@ -282,13 +286,15 @@ int synq_edit_put_match(struct synq_conf *conf,
 			const struct synq_prefix *prefix,
 			const struct synq_service_key *service,
 			const char *class, enum synq_match_edit how,
-			struct netlink_ext_ack *extack)
+			u32 timeout, struct netlink_ext_ack *extack)
 {
 	struct synq_class *c = find_class(conf, class, extack);
-	bool exists = how == SYNQ_MATCH_SET;
+	const u32 now = synq_expire_now();
+	const u32 end = synq_expire_end(timeout, now);
+	const struct synq_lpm_node *node;
 	struct synq_lpm *lpm;
+	u16 was, is = 0;
 	int err;
-	u16 was;
 
 	if (!c)
 		return -ENOENT;
@@ -296,19 +302,23 @@ int synq_edit_put_match(struct synq_conf *conf,
 	if (err)
 		return err;
 	lpm = find_sources(conf, service);
-	was = lpm ? synq_lpm_get(&lpm[prefix->is_v6], prefix->addr,
-				 prefix->len) : 0;
-	if (how == SYNQ_MATCH_EXIST && was == c->slot + 1)
+	node = lpm ? synq_lpm_find(&lpm[prefix->is_v6], prefix->addr,
+				   prefix->len) : NULL;
+	was = node ? node->value : 0;
+	/* What is over need not have gone yet. */
+	if (node && !synq_expire_is_over(node->end, now))
+		is = was;
+	if (how == SYNQ_MATCH_EXIST && is == c->slot + 1 && node->end == end)
 		return 0;
-	if (how == SYNQ_MATCH_EXIST && was) {
+	if (how == SYNQ_MATCH_EXIST && is && is != c->slot + 1) {
 		NL_SET_ERR_MSG(extack, "there is a match of another class for this prefix");
 		return -EEXIST;
 	}
-	if (exists && !was) {
+	if (how == SYNQ_MATCH_SET && !is) {
 		NL_SET_ERR_MSG(extack, "there is no match for this prefix");
 		return -ENOENT;
 	}
-	if (!exists && synq_conf_matches(conf) >= SYNQ_MATCHES_MAX) {
+	if (!was && synq_conf_matches(conf) >= SYNQ_MATCHES_MAX) {
 		NL_SET_ERR_MSG(extack, "there are too many matches");
 		return -ENOSPC;
 	}
@@ -316,15 +326,32 @@ int synq_edit_put_match(struct synq_conf *conf,
 		err = add_service(conf, service, extack);
 	if (err)
 		return err;
-	err = insert(conf, prefix, service, c->slot + 1, exists, extack);
+	err = insert(conf, prefix, service, c->slot + 1, end,
+		     how != SYNQ_MATCH_ADD || !is, extack);
 	if (err) {
 		tidy_service(conf, service);
 		return err;
 	}
+	conf->first_end = synq_expire_first(conf->first_end, end);
 	c->matches++;
 	if (was)
 		conf->class[was - 1].matches--;
 	return 0;
+}
+
+static int take_out(struct synq_conf *conf, struct synq_lpm *lpm,
+		    const struct synq_lpm_node *node)
+{
+	const struct synq_lpm_node was = *node;
+	int err;
+
+	/* @node may be in a copy afterwards, or not be any more. */
+	err = synq_chunks_own(lpm, was.key, was.len, false);
+	if (!err)
+		err = synq_lpm_remove(lpm, was.key, was.len);
+	if (!err)
+		conf->class[was.value - 1].matches--;
+	return err;
 }
 
 /**
@@ -344,30 +371,76 @@ int synq_edit_del_match(struct synq_conf *conf,
 			struct netlink_ext_ack *extack)
 {
 	struct synq_lpm *lpm = find_sources(conf, service);
-	u16 was = 0;
+	const struct synq_lpm_node *node = NULL;
 	int err;
 
 	if (lpm) {
 		lpm += prefix->is_v6;
-		was = synq_lpm_get(lpm, prefix->addr, prefix->len);
+		node = synq_lpm_find(lpm, prefix->addr, prefix->len);
 	}
-	if (!was && exist)
+	if (node && synq_expire_is_over(node->end, synq_expire_now()))
+		node = NULL;
+	if (!node && exist)
 		return 0;
-	if (!was) {
+	if (!node) {
 		NL_SET_ERR_MSG(extack, "there is no match for this prefix");
 		return -ENOENT;
 	}
-	err = synq_chunks_own(lpm, prefix->addr, prefix->len, false);
-	if (!err)
-		err = synq_lpm_remove(lpm, prefix->addr, prefix->len);
+	err = take_out(conf, lpm, node);
 	if (err)
 		return err;
-	conf->class[was - 1].matches--;
 	/* Else the memory of all that ever were stays, to no purpose. */
 	if (!lpm->prefixes)
 		synq_chunks_drop(lpm);
 	tidy_service(conf, service);
 	return 0;
+}
+
+static int expire(struct synq_conf *conf, struct synq_lpm *lpm, u32 now)
+{
+	const struct synq_lpm_node *node;
+	u32 cursor = 0;
+	int err = 0;
+
+	while (!err && (cursor = synq_lpm_walk(lpm, cursor, &node))) {
+		if (synq_expire_is_over(node->end, now))
+			err = take_out(conf, lpm, node);
+		else
+			conf->first_end = synq_expire_first(conf->first_end,
+							    node->end);
+	}
+	if (!lpm->prefixes)
+		synq_chunks_drop(lpm);
+	return err;
+}
+
+/**
+ * synq_edit_expire() - take out the matches whose time is over
+ * @conf: not published; of no use after an error
+ * @now: from synq_expire_now()
+ *
+ * Context: &synq_net.lock held
+ * Return: 0 or -ENOMEM
+ */
+int synq_edit_expire(struct synq_conf *conf, u32 now)
+{
+	struct synq_service_key key;
+	unsigned int i;
+	int err;
+
+	conf->first_end = 0;
+	err = expire(conf, &conf->lpm[0], now) ?:
+	      expire(conf, &conf->lpm[1], now);
+	/* From the last on: one that goes moves those behind it. */
+	for (i = conf->n_services; i-- && !err;) {
+		struct synq_service *service = &conf->service[i];
+
+		err = expire(conf, &service->lpm[0], now) ?:
+		      expire(conf, &service->lpm[1], now);
+		key = service->key;
+		tidy_service(conf, &key);
+	}
+	return err;
 }
 
 static struct synq_listener *find_listener(struct synq_conf *conf, u16 port,

@@ -16,6 +16,7 @@
 #include "attribute.h"
 #include "compat.h"
 #include "conf.h"
+#include "expire.h"
 #include "listener.h"
 #include "netlink.h"
 #include "netlink_gen.h"
@@ -133,6 +134,8 @@ static int put_match_attrs(struct sk_buff *skb, const struct synq_conf *conf,
 	       nla_put_u8(skb, SYNQ_A_MATCH_LENGTH, node->len) ||
 	       nla_put_string(skb, SYNQ_A_MATCH_CLASS,
 			      conf->class[node->value - 1].name) ||
+	       (node->end && nla_put_u32(skb, SYNQ_A_MATCH_TIMEOUT,
+					 synq_expire_left(node->end, synq_expire_now()))) ||
 	       (service && synq_nl_put_service(skb, &service->key,
 					       &synq_nl_match_names));
 }
@@ -157,6 +160,10 @@ static int dump_match(struct dump *d)
 		d->cb->args[0] = 0;
 		d->cb->args[1] = !is_v6;
 		d->cb->args[2] += is_v6;
+		return 0;
+	}
+	if (synq_expire_is_over(node->end, synq_expire_now())) {
+		d->cb->args[0] = next;
 		return 0;
 	}
 	head = dump_put(d, SYNQ_CMD_MATCH_GET);

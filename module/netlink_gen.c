@@ -44,6 +44,11 @@ static const struct netlink_range_validation synq_a_class_source_rate_per_range 
 	.max	= SYNQ_RATE_PER_MAX,
 };
 
+static const struct netlink_range_validation synq_a_match_timeout_range = {
+	.min	= 1ULL,
+	.max	= SYNQ_MATCH_TIMEOUT_MAX,
+};
+
 /* SYNQ_CMD_CONF_BEGIN - do */
 static const struct nla_policy synq_conf_begin_nl_policy[SYNQ_A_CONF_REPLACE + 1] = {
 	[SYNQ_A_CONF_GENERATION] = { .type = NLA_U32, },
@@ -121,7 +126,7 @@ static const struct nla_policy synq_class_del_nl_policy[SYNQ_A_CLASS_NAME + 1] =
 };
 
 /* SYNQ_CMD_MATCH_ADD - do */
-static const struct nla_policy synq_match_add_nl_policy[SYNQ_A_MATCH_EXIST + 1] = {
+static const struct nla_policy synq_match_add_nl_policy[SYNQ_A_MATCH_TIMEOUT + 1] = {
 	[SYNQ_A_MATCH_SOURCE] = { .type = NLA_BINARY, },
 	[SYNQ_A_MATCH_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
 	[SYNQ_A_MATCH_CLASS] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
@@ -130,10 +135,11 @@ static const struct nla_policy synq_match_add_nl_policy[SYNQ_A_MATCH_EXIST + 1] 
 	[SYNQ_A_MATCH_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[SYNQ_A_MATCH_PORT_LAST] = NLA_POLICY_MIN(NLA_U16, 1),
 	[SYNQ_A_MATCH_EXIST] = { .type = NLA_FLAG, },
+	[SYNQ_A_MATCH_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_match_timeout_range),
 };
 
 /* SYNQ_CMD_MATCH_SET - do */
-static const struct nla_policy synq_match_set_nl_policy[SYNQ_A_MATCH_PORT_LAST + 1] = {
+static const struct nla_policy synq_match_set_nl_policy[SYNQ_A_MATCH_TIMEOUT + 1] = {
 	[SYNQ_A_MATCH_SOURCE] = { .type = NLA_BINARY, },
 	[SYNQ_A_MATCH_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
 	[SYNQ_A_MATCH_CLASS] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
@@ -141,6 +147,7 @@ static const struct nla_policy synq_match_set_nl_policy[SYNQ_A_MATCH_PORT_LAST +
 	[SYNQ_A_MATCH_TO_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
 	[SYNQ_A_MATCH_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[SYNQ_A_MATCH_PORT_LAST] = NLA_POLICY_MIN(NLA_U16, 1),
+	[SYNQ_A_MATCH_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_match_timeout_range),
 };
 
 /* SYNQ_CMD_MATCH_DEL - do */
@@ -284,14 +291,14 @@ const struct genl_split_ops synq_nl_ops[26] = {
 		.cmd		= SYNQ_CMD_MATCH_ADD,
 		.doit		= synq_nl_match_add_doit,
 		.policy		= synq_match_add_nl_policy,
-		.maxattr	= SYNQ_A_MATCH_EXIST,
+		.maxattr	= SYNQ_A_MATCH_TIMEOUT,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= SYNQ_CMD_MATCH_SET,
 		.doit		= synq_nl_match_set_doit,
 		.policy		= synq_match_set_nl_policy,
-		.maxattr	= SYNQ_A_MATCH_PORT_LAST,
+		.maxattr	= SYNQ_A_MATCH_TIMEOUT,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

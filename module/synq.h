@@ -200,6 +200,8 @@ struct synq_net {
 	struct work_struct attach_work;	/* set up by listener.c */
 	struct delayed_work tend_work;	/* listener.c */
 	struct delayed_work index_work;		/* chunks.c */
+	struct delayed_work expire_work;	/* expire.c */
+	u32 expire_after;			/* expire.c: s; under @lock */
 };
 
 struct synq_net *synq_net(const struct net *net);	/* main.c */

@@ -289,6 +289,7 @@ static void give_match(struct conf *conf, struct match *match,
 {
 	match->class = class - conf->class;
 	match->prefer = edit->prefer;
+	match->timeout = edit->timeout;
 	match->list = edit->list;
 	match->line = edit->origin.line;
 	class->matches++;
@@ -333,6 +334,11 @@ static int add_again(struct conf *conf, const struct edit *edit,
 		return DONE;
 	}
 	match->prefer |= edit->prefer;
+	/* What one line has for ever, no other has for a time. */
+	if (edit->exist)
+		match->timeout = edit->timeout;
+	else if (!edit->timeout || edit->timeout > match->timeout)
+		match->timeout = match->timeout ? edit->timeout : 0;
 	if (edit->list || match->list || edit->exist)
 		return DONE;
 	return refuse(&edit->origin, edit_value(edit, text),

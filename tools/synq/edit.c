@@ -148,7 +148,9 @@ static int check_given(const struct edit *edit)
 				      "%s is missing", option->name);
 	}
 	may = verb->may & ~(verb->must | GIVEN_KEY);
-	if (edit->verb == VERB_SET && may && !(edit->given & may))
+	/* A class has to be given with a match: that is something to set. */
+	if (edit->verb == VERB_SET && may && !(verb->must & ~GIVEN_KEY) &&
+	    !(edit->given & may))
 		return refuse(&edit->origin, heading(edit, text, sizeof(text)),
 			      "nothing to set (%s)",
 			      list_options(grammar[edit->object].options, may,

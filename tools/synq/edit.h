@@ -56,6 +56,7 @@ enum verb {
 #define GIVEN_EXIST		0x4000000
 #define GIVEN_INSIDE		0x8000000
 #define GIVEN_PREFER		0x10000000
+#define GIVEN_TIMEOUT		0x20000000
 
 /* The key of a match or listener, as opposed to its values. */
 #define GIVEN_KEY	(GIVEN_SOURCE | GIVEN_TO | GIVEN_PORT)
@@ -146,6 +147,7 @@ struct listener_spec {
  * @source: OBJECT_MATCH: one of them, filled in by edit_each()
  * @exist: OBJECT_MATCH: adding what is there, or deleting what is not, is no error
  * @prefer: OBJECT_MATCH: what lines without it say of the same prefix does not count
+ * @timeout: OBJECT_MATCH: seconds after which it goes; 0: never
  * @service: OBJECT_MATCH: where @source has the class; OBJECT_SERVICE
  * @sources: OBJECT_MATCH: a file of prefixes instead of @range, or NULL
  * @from: line of the configuration that names the file of @origin; 0: @origin is
@@ -165,6 +167,7 @@ struct edit {
 	struct prefix source;
 	bool exist;
 	bool prefer;
+	__u32 timeout;
 	struct service service;
 	const char *sources;
 	unsigned int from;

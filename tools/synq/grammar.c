@@ -267,6 +267,12 @@ static int parse_prefer(struct edit *edit, const char *text)
 		      DONE;
 }
 
+static int parse_timeout(struct edit *edit, const char *text)
+{
+	return value_duration(&edit->origin, text, "timeout",
+			      SYNQ_MATCH_TIMEOUT_MAX, &edit->timeout);
+}
+
 static int parse_order(struct edit *edit, const char *text)
 {
 	unsigned int i;
@@ -384,6 +390,7 @@ static const struct option match_options[] = {
 	{ "to", GIVEN_TO, "PREFIX", parse_to },
 	{ "port", GIVEN_PORT, "N or N-M", parse_ports },
 	{ "class", GIVEN_CLASS, "NAME", grammar_name },
+	{ "timeout", GIVEN_TIMEOUT, "TIME", parse_timeout },
 	{ "-e", GIVEN_EXIST, NULL, parse_exist },
 	{ "prefer", GIVEN_PREFER, NULL, parse_prefer },
 	{ }
@@ -439,9 +446,9 @@ const struct grammar grammar[OBJECTS] = {
 		{ 0, 0, .name = true },
 	} },
 	[OBJECT_MATCH] = { "match", match_options, {
-		{ MATCH_GIVEN | GIVEN_EXIST | GIVEN_PREFER,
+		{ MATCH_GIVEN | GIVEN_TIMEOUT | GIVEN_EXIST | GIVEN_PREFER,
 		  GIVEN_SOURCE | GIVEN_CLASS },
-		{ MATCH_GIVEN, GIVEN_SOURCE | GIVEN_CLASS },
+		{ MATCH_GIVEN | GIVEN_TIMEOUT, GIVEN_SOURCE | GIVEN_CLASS },
 		{ GIVEN_KEY | GIVEN_EXIST, GIVEN_SOURCE },
 	} },
 	[OBJECT_LISTENER] = { "listener", listener_options, {

@@ -471,7 +471,7 @@ void list_notes(const struct list *list)
 		       list->path, list->masked_line, list->masked,
 		       list->masked == 1 ? "" : "es");
 	if (list->expiring)
-		remark("%s: %u entr%s a timeout, which matches do not have",
+		remark("%s: %u entr%s a timeout of its own, which is not read",
 		       list->path, list->expiring,
 		       list->expiring == 1 ? "y has" : "ies have");
 	if (list->unused)

@@ -169,6 +169,7 @@ static void take_match(struct nlattr **attr, void *arg)
 {
 	struct conf *conf = arg;
 	struct prefix prefix;
+	struct match *match;
 	struct scope *scope;
 	struct class *class;
 	__u8 slot;
@@ -183,7 +184,9 @@ static void take_match(struct nlattr **attr, void *arg)
 	/* A table that changes while it is listed may repeat an entry. */
 	if (table_find(&conf->matches, &prefix, slot))
 		return;
-	table_add(&conf->matches, &prefix, slot)->class = class - conf->class;
+	match = table_add(&conf->matches, &prefix, slot);
+	match->class = class - conf->class;
+	match->timeout = attr_u32(attr, SYNQ_A_MATCH_TIMEOUT);
 	scope->matches++;
 }
 

@@ -95,6 +95,8 @@ const char *match_line(const struct conf *conf, const struct match *match,
 		 prefix_text(&match->prefix, prefix),
 		 service_text(&conf->scope[match->service].service, service),
 		 conf->class[match->class].spec.name);
+	if (match->timeout)
+		append(text, " timeout %us", match->timeout);
 	return text;
 }
 
@@ -333,9 +335,16 @@ static int match_order(const struct conf *a, const struct match *one,
 	return order ? order : prefix_order(&one->prefix, &two->prefix);
 }
 
-static bool diff_matches(const struct conf *old, const struct conf *new)
+/* Time that passes is no difference; whether a match ends is one. */
+static void same_time(struct match *old, const struct match *new)
 {
-	const struct table *one = &old->matches;
+	if (old->timeout && new->timeout)
+		old->timeout = new->timeout;
+}
+
+static bool diff_matches(struct conf *old, const struct conf *new)
+{
+	struct table *one = &old->matches;
 	const struct table *two = &new->matches;
 	bool different = false;
 	__u32 i = 0, j = 0;
@@ -350,6 +359,8 @@ static bool diff_matches(const struct conf *old, const struct conf *new)
 			order = match_order(old, &one->match[i], new,
 					    &two->match[j]);
 		in = next_in(i < one->number, j < two->number, order);
+		if (in == (IN_OLD | IN_NEW))
+			same_time(&one->match[i], &two->match[j]);
 		if (in & IN_OLD)
 			match_line(old, &one->match[i++], before);
 		if (in & IN_NEW)

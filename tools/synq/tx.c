@@ -167,6 +167,8 @@ static void put_match(struct nlmsghdr *nlh, const struct edit *edit)
 	}
 	if (edit->verb != VERB_DEL)
 		mnl_attr_put_strz(nlh, SYNQ_A_MATCH_CLASS, edit->class.name);
+	if (edit->timeout)
+		mnl_attr_put_u32(nlh, SYNQ_A_MATCH_TIMEOUT, edit->timeout);
 	if (edit->exist)
 		mnl_attr_put(nlh, SYNQ_A_MATCH_EXIST, 0, NULL);
 }

@@ -86,6 +86,8 @@ int value_time(const struct origin *origin, const char *text,
 	       const char *what, __u32 max, __u32 *ms);
 int value_seconds(const struct origin *origin, const char *text,
 		  const char *what, __u32 max, __u32 *seconds);
+int value_duration(const struct origin *origin, const char *text,
+		   const char *what, __u32 max, __u32 *seconds);
 int value_rate(const struct origin *origin, const char *text,
 	       const char *what, __u32 max, __u32 *value, __u32 *per);
 int value_lengths(const struct origin *origin, const char *text,

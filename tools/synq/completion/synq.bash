@@ -37,12 +37,12 @@ _synq_option() {
 	mark/mask | service/to | service/port) ;;
 	service/*) echo to port forward ;;
 	class/*) [ "$verb" = del ] || echo "$_synq_class_options" ;;
-	match/source-file | match/to) ;;
+	match/source-file | match/to | match/timeout) ;;
 	match/port) _synq_ports ;;
 	match/*)
 		[ "$verb" = set ] || printf '%s\n' -e
 		echo source source-file to port
-		[ "$verb" = del ] || echo class
+		[ "$verb" = del ] || echo class timeout
 		[ "$verb" != add ] || echo prefer
 		;;
 	listener/*) [ "$verb" = del ] && echo port ||
