@@ -162,6 +162,7 @@ const struct synq_excess_row synq_excess_row[SYNQ_EXCESSES] = {
  * @sk: listener; NULL: it is for another host
  * @record: of @sk
  * @client: its sender
+ * @why: it has its class
  * @history: whether it was refused before
  */
 struct syn {
@@ -173,6 +174,7 @@ struct syn {
 	struct sock *sk;
 	struct synq_record *record;
 	const struct synq_client *client;
+	struct synq_why why;
 	struct synq_refusal_syn history;
 };
 
@@ -347,6 +349,8 @@ static enum synq_verdict carry_out(const struct syn *syn, enum synq_verdict verd
 /* Counts it as seen. */
 static void recall(struct syn *syn, const struct synq_segment *seg)
 {
+	enum synq_counter by = synq_classify_counter(syn->conf, syn->client,
+						     syn->class, &syn->why);
 	struct synq_refusal_syn *history = &syn->history;
 
 	history->saddr = seg->client.addr;
@@ -354,6 +358,8 @@ static void recall(struct syn *syn, const struct synq_segment *seg)
 	history->now_ns = ktime_get_ns();
 	history->hash = synq_segment_fingerprint(syn->sn, seg);
 	count(syn, SYNQ_COUNT_SEEN);
+	if (by != SYNQ_COUNT_SEEN)
+		count(syn, by);
 	if (synq_refusal_find(syn->sn, history))
 		count(syn, SYNQ_COUNT_RETRIES);
 }
@@ -449,7 +455,7 @@ bool synq_judge(struct synq_record *record, struct sock *sk, struct sk_buff *skb
 	if (!syn.conf || is_unwanted(skb, is_v6))
 		return true;
 	read_segment(&seg, sk, skb, is_v6);
-	syn.class = synq_classify(syn.conf, syn.client, NULL);
+	syn.class = synq_classify(syn.conf, syn.client, &syn.why);
 	synq_classify_mark(syn.conf, skb, syn.class);
 	note = listener.observe ? NULL :
 	       synq_standing_reach(syn.conf, &seg, sk, listener.port);
@@ -486,13 +492,14 @@ bool synq_judge_forwarded(struct synq_net *sn, const struct synq_conf *conf,
 		.sn = sn,
 		.conf = conf,
 		.listener = &conf->forwarded,
-		.class = synq_classify(conf, &seg->client, NULL),
 		.skb = skb,
 		.client = &seg->client,
 	};
-	bool observes = synq_conf_observes(conf, syn.listener, syn.class);
 	enum synq_verdict verdict = SYNQ_VERDICT_ADMIT;
+	bool observes;
 
+	syn.class = synq_classify(conf, syn.client, &syn.why);
+	observes = synq_conf_observes(conf, syn.listener, syn.class);
 	synq_classify_mark(conf, skb, syn.class);
 	recall(&syn, seg);
 	if (syn.class->slot != SYNQ_SLOT_LOCAL)

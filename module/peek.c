@@ -191,7 +191,8 @@ struct synq_note *synq_standing_reach(const struct synq_conf *conf,
 static noinline const struct synq_class *
 class_by_mark_or_service(struct net *net, const struct synq_conf *conf,
 			 const struct sk_buff *skb, const void *saddr,
-			 const void *daddr, __be16 dport, bool is_v6)
+			 const void *daddr, __be16 dport, bool is_v6,
+			 enum synq_counter *by)
 {
 	const struct synq_client client = {
 		.addr = saddr,
@@ -203,21 +204,34 @@ class_by_mark_or_service(struct net *net, const struct synq_conf *conf,
 						 saddr),
 	};
 
-	return synq_classify(conf, &client, NULL);
+	const struct synq_class *class;
+	struct synq_why why;
+
+	class = synq_classify(conf, &client, &why);
+	*by = synq_classify_counter(conf, &client, class, &why);
+	return class;
 }
 
+/* Sets @by to the counter for how it was found, or to SYNQ_COUNT_SEEN. */
 static __always_inline const struct synq_class *
 class_of(struct net *net, const struct synq_conf *conf,
 	 const struct sk_buff *skb, const void *saddr, const void *daddr,
-	 __be16 dport, bool is_v6)
+	 __be16 dport, bool is_v6, enum synq_counter *by)
 {
 	u16 value;
 
-	if (unlikely(skb->mark & conf->mark_mask || conf->n_services))
-		return class_by_mark_or_service(net, conf, skb, saddr, daddr,
-						dport, is_v6);
+	if (unlikely(skb->mark & conf->mark_mask || conf->n_services)) {
+		const struct synq_class *class;
+		enum synq_counter found;	/* in memory, but for this only */
+
+		class = class_by_mark_or_service(net, conf, skb, saddr, daddr,
+						 dport, is_v6, &found);
+		*by = found;
+		return class;
+	}
 	value = is_v6 ? synq_lpm_lookup128(&conf->lpm[1], saddr, NULL) :
 			synq_lpm_lookup32(&conf->lpm[0], saddr, NULL);
+	*by = value ? SYNQ_COUNT_BY_PREFIX : SYNQ_COUNT_SEEN;
 	if (value)
 		return conf->class - 1 + value;
 	return synq_classify_unmatched(conf, synq_classify_is_own(net, skb->skb_iif,
@@ -322,12 +336,15 @@ static noinline void sample(struct synq_refusals *refusals, const void *saddr,
 /* Counts a SYN that is dropped. */
 static __always_inline u64 __percpu *count(const struct synq_port *port,
 					   const struct synq_class *class,
+					   enum synq_counter by,
 					   enum synq_verdict verdict,
 					   bool source_exceeded)
 {
 	u64 __percpu *counter = port->counters->n[class->slot];
 
 	this_cpu_inc(counter[SYNQ_COUNT_SEEN]);
+	if (by != SYNQ_COUNT_SEEN)
+		this_cpu_inc(counter[by]);
 	this_cpu_inc(counter[synq_verdict_row[verdict].counter]);
 	if (source_exceeded)
 		this_cpu_inc(counter[SYNQ_COUNT_SOURCE_EXCEEDED]);
@@ -412,13 +429,14 @@ static noinline void mark(struct synq_net *sn, const struct synq_conf *conf,
 		.dif = skb->dev->ifindex,
 		.sdif = sdif,
 	};
+	enum synq_counter by;
 
 	if (!synq_conf_port(conf, ntohs(th->dest)) ||
 	    !synq_segment_is_for_host(sn->net, skb->dev, &seg) ||
 	    (conf->n_services && !somebody_listens(sn->net, &seg)))
 		return;
 	synq_classify_mark(conf, skb, class_of(sn->net, conf, skb, saddr,
-					       seg.client.daddr, th->dest, is_v6));
+					       seg.client.daddr, th->dest, is_v6, &by));
 }
 
 /* True: it is counted, and to be dropped. */
@@ -435,6 +453,7 @@ static __always_inline bool peek(struct synq_net *sn, const struct synq_conf *co
 	enum synq_verdict verdict;
 	struct synq_note *note;
 	u64 __percpu *counter;
+	enum synq_counter by;
 	bool source_exceeded;
 
 	/* A program of tc's may have chosen its socket. */
@@ -444,13 +463,14 @@ static __always_inline bool peek(struct synq_net *sn, const struct synq_conf *co
 	if (!synq_standing_is(note, conf, is_v6, daddr, th->dest, dif, sdif) ||
 	    !note->port)
 		return false;
-	class = class_of(sn->net, conf, skb, saddr, daddr, th->dest, is_v6);
+	class = class_of(sn->net, conf, skb, saddr, daddr, th->dest, is_v6,
+			 &by);
 	verdict = foresee(sn, note, skb, thoff, class, saddr, is_v6,
 			  &source_exceeded);
 	if (verdict == SYNQ_VERDICT_ADMIT ||
 	    is_known(sn->net, saddr, daddr, th, dif, sdif, is_v6))
 		return false;
-	counter = count(note->port, class, verdict, source_exceeded);
+	counter = count(note->port, class, by, verdict, source_exceeded);
 	remember(sn, note, class, counter,
 		 fingerprint(sn, saddr, daddr, th, is_v6), saddr, verdict,
 		 source_exceeded, is_v6);

@@ -129,6 +129,9 @@ enum synq_counter {
 	SYNQ_COUNT_UNANSWERED,
 	SYNQ_COUNT_STUCK,
 	SYNQ_COUNT_NOT_FOLLOWED,
+	SYNQ_COUNT_BY_MARK,	/* of those seen, how their class was found */
+	SYNQ_COUNT_BY_SERVICE,
+	SYNQ_COUNT_BY_PREFIX,
 	SYNQ_COUNTERS
 };
 

@@ -51,7 +51,7 @@ began=$(ms)
 check "a match for 3 seconds" sq match add source 10.4.0.0/24 class gold timeout 3s
 is "it counts" "$(class 10.4.0.1)" gold
 within "save has what is left" "$(left 10.4.0.0/24)" 1 3
-within "show, too" "$(sq match show -j 10.4.0.0/24 | grep -o '"timeout":[0-9]*' | grep -o '[0-9]*$')" 1 3
+within "show, too" "$(sq match show -j 10.4.0.0/24 | grep -oE '"timeout": ?[0-9]+' | grep -o '[0-9]*$')" 1 3
 is "and in a column" "$(sq match show gold | awk 'NR == 1 { print $3 } $1 == "10.4.0.0/24" { print $2 }')" \
 	"$(printf 'LEFT\ngold')"
 client "$TMP/c1" -n 1 -c 1 -s 10.4.0.1 -S 1 -w 3000 $V4 $PORT

@@ -18,6 +18,7 @@
 
 /* Not a counter of the kernel: seen less retries. */
 #define FIRST_TRIES_TYPE	0
+#define BY_DEFAULT_TYPE		(SYNQ_A_COUNTERS_MAX + 1)
 
 static const struct counter {
 	unsigned int type;
@@ -66,6 +67,10 @@ static const struct counter {
 	  "SOURCE-UNTRACKED" },
 	{ SYNQ_A_COUNTERS_SOURCE_EXCEEDED, "source_exceeded",
 	  "SOURCE-EXCEEDED" },
+	{ SYNQ_A_COUNTERS_BY_MARK, "by_mark", "BY-MARK" },
+	{ SYNQ_A_COUNTERS_BY_SERVICE, "by_service", "BY-SERVICE" },
+	{ SYNQ_A_COUNTERS_BY_PREFIX, "by_prefix", "BY-PREFIX" },
+	{ BY_DEFAULT_TYPE, "by_default", "BY-DEFAULT" },
 	{ SYNQ_A_COUNTERS_WAITED_1MS, "waited_1ms", "<=1MS" },
 	{ SYNQ_A_COUNTERS_WAITED_4MS, "waited_4ms", "<=4MS" },
 	{ SYNQ_A_COUNTERS_WAITED_16MS, "waited_16ms", "<=16MS" },
@@ -105,6 +110,8 @@ static const struct counter {
 #define ANSWERS		(COUNTERS - 14)	/* columns of the last */
 #define FIRST_TRIES	11
 #define RETRIES		12
+#define BY_MARK		(BY_DEFAULT - 3)
+#define BY_DEFAULT	41
 
 /* Not port numbers: forwarded SYNs, and all listeners together. */
 #define PORT_FORWARD	0
@@ -237,6 +244,7 @@ static void take_row(struct nlattr **attr, void *arg)
 	struct nlattr *value;
 	struct stats *stats = arg;
 	struct row *row;
+	bool tells = false;
 	unsigned int i;
 
 	if (!attr[SYNQ_A_STATS_COUNTERS] ||
@@ -251,8 +259,14 @@ static void take_row(struct nlattr **attr, void *arg)
 			if (mnl_attr_get_type(value) == counters[i].type)
 				row->value[i] = mnl_attr_get_u64(value);
 		}
+		tells |= mnl_attr_get_type(value) == SYNQ_A_COUNTERS_BY_MARK;
 	}
 	row->value[FIRST_TRIES] = row->value[SEEN] - row->value[RETRIES];
+	/* An older kernel module says nothing of it. */
+	if (tells)
+		row->value[BY_DEFAULT] = row->value[SEEN];
+	for (i = BY_MARK; i < BY_DEFAULT; i++)
+		row->value[BY_DEFAULT] -= row->value[i];
 }
 
 static void take_net(struct nlattr **attr, void *arg)
