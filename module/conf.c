@@ -127,8 +127,10 @@ struct synq_conf *synq_conf_copy(const struct synq_conf *conf)
 	copy->payer = get_mem_cgroup_from_mm(current->mm);
 	synq_lpm_init(&copy->lpm[0], 32);
 	synq_lpm_init(&copy->lpm[1], 128);
-	for (i = 0; i < SYNQ_SLOTS; i++)
+	for (i = 0; i < SYNQ_SLOTS; i++) {
 		copy->class[i].aggregates = NULL;
+		copy->class[i].networks = NULL;
+	}
 	for (i = 0; i < copy->n_listeners; i++)
 		synq_port_get(copy->listener[i].port);
 	if (copy->forwarded.port)
@@ -159,8 +161,10 @@ void synq_conf_free(struct synq_conf *conf)
 		synq_port_put(conf->listener[i].port);
 	if (conf->forwarded.port)
 		synq_port_put(conf->forwarded.port);
-	for (i = 0; i < SYNQ_SLOTS; i++)
+	for (i = 0; i < SYNQ_SLOTS; i++) {
 		synq_aggregate_put(conf->class[i].aggregates);
+		synq_aggregate_put(conf->class[i].networks);
+	}
 	synq_chunks_drop(&conf->lpm[0]);
 	synq_chunks_drop(&conf->lpm[1]);
 	for (i = 0; i < conf->n_services; i++) {

@@ -29,6 +29,8 @@ struct synq_aggregates;
  * @source_tbf: parameters of the sources' buckets, set if @source_rate is not 0
  * @aggregates: the sources' buckets, with a reference; NULL without @source_rate,
  *	and while the configuration is a draft
+ * @net_tbf: parameters of the buckets of their networks, set if @net_rate is not 0
+ * @networks: these buckets, likewise; NULL without @net_rate
  * @bucket_rate: of the class's bucket or, without @rate, of its strays'; 0: none
  * @bucket_per: seconds in which it has so many
  * @rate: SYNs in @rate_per, 0: no limit
@@ -40,7 +42,12 @@ struct synq_aggregates;
  * @source_burst: SYNs, as given; 0: by default
  * @source_burst_effective: SYNs, 0 without @source_rate
  * @source_len: bits of an address that make a source, IPv4 and IPv6
- * @given: BIT() of the netlink number of each attribute that was given
+ * @net_rate: SYNs of each network of a source in @net_rate_per, 0: no limit
+ * @net_rate_per: seconds
+ * @net_burst: SYNs, as given; 0: by default
+ * @net_burst_effective: SYNs, 0 without @net_rate
+ * @net_len: bits of an address that make a network, IPv4 and IPv6
+ * @given: BIT_ULL() of the netlink number of each attribute that was given
  * @mark: value inside the mask, not shifted; 0: none
  * @mark_bits: the same, shifted into the mask
  * @matches: prefixes that name the class
@@ -70,6 +77,8 @@ struct synq_class {
 	struct synq_tbf stray_tbf;
 	struct synq_source_rate source_tbf;
 	struct synq_aggregates *aggregates;
+	struct synq_aggregates *networks;
+	struct synq_source_rate net_tbf;
 	u32 bucket_rate;
 	u32 bucket_per;
 	u32 rate;
@@ -81,7 +90,12 @@ struct synq_class {
 	u32 source_burst;
 	u32 source_burst_effective;
 	u8 source_len[2];
-	u32 given;
+	u8 net_len[2];
+	u32 net_rate;
+	u32 net_rate_per;
+	u32 net_burst;
+	u32 net_burst_effective;
+	u64 given;
 	u32 mark;
 	u32 mark_bits;
 	u32 matches;
@@ -116,7 +130,7 @@ struct synq_class {
  * @app_cookies: the application may choose another for its socket
  * @observe: count what would be done, and do nothing ("enforce off")
  * @inside: connections that its server may work on; 0: as many as it likes
- * @given: BIT() of the netlink number of each attribute that was given
+ * @given: BIT_ULL() of the netlink number of each attribute that was given
  */
 struct synq_listener {
 	struct synq_port *port;
@@ -127,7 +141,7 @@ struct synq_listener {
 	bool app_cookies;
 	bool observe;
 	u32 inside;
-	u32 given;
+	u64 given;
 };
 
 /**

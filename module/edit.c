@@ -80,7 +80,7 @@ int synq_edit_add_class(struct synq_net *sn, struct synq_conf *conf,
 		NL_SET_ERR_MSG(extack, "not a class name: a letter, then letters, digits, - and _");
 		return -EINVAL;
 	}
-	if (!(edit->has & BIT(SYNQ_A_CLASS_PRIORITY))) {
+	if (!(edit->has & BIT_ULL(SYNQ_A_CLASS_PRIORITY))) {
 		NL_SET_ERR_MSG(extack, "a class needs a priority");
 		return -EINVAL;
 	}

@@ -54,7 +54,7 @@ static void put_in_order(struct synq_conf *conf)
 
 static bool is_given(const struct synq_class *class, u8 attr)
 {
-	return class->given & BIT(attr);
+	return class->given & BIT_ULL(attr);
 }
 
 static int give_reserves(struct synq_conf *conf, struct netlink_ext_ack *extack)
@@ -192,7 +192,9 @@ static int check_classes(const struct synq_conf *conf,
 			return err;
 		if (!fills(class->rate, class->rate_per, class->burst) ||
 		    !fills(class->source_rate, class->source_rate_per,
-			   class->source_burst)) {
+			   class->source_burst) ||
+		    !fills(class->net_rate, class->net_rate_per,
+			   class->net_burst)) {
 			NL_SET_ERR_MSG(extack, "at this rate the burst takes more than 24000 days");
 			return -EINVAL;
 		}
@@ -228,10 +230,16 @@ static void set_source_buckets(struct synq_class *class)
 	class->source_burst_effective = burst_of(class->source_rate,
 						 class->source_rate_per,
 						 class->source_burst);
+	class->net_burst_effective = burst_of(class->net_rate,
+					      class->net_rate_per,
+					      class->net_burst);
 	if (!class->source_rate)
 		return;
 	synq_source_init(&class->source_tbf, class->source_rate,
 			 class->source_rate_per, class->source_burst_effective);
+	if (class->net_rate)
+		synq_source_init(&class->net_tbf, class->net_rate,
+				 class->net_rate_per, class->net_burst_effective);
 	if (!class->rate) {
 		class->bucket_rate = min_t(u32, STRAYS * class->source_rate,
 					   SYNQ_RATE_MAX);

@@ -248,7 +248,7 @@ static noinline enum synq_verdict ask_policer(struct syn *syn)
 		count(syn, SYNQ_COUNT_SOURCE_UNTRACKED);
 	if (answer == SYNQ_SOURCE_CONFORMS)
 		return SYNQ_VERDICT_ADMIT;
-	syn->history.source_exceeded = answer == SYNQ_SOURCE_EXCEEDS;
+	syn->history.source_exceeded = synq_source_whose(answer);
 	return excess_of(syn);
 }
 
@@ -343,6 +343,8 @@ static enum synq_verdict carry_out(const struct syn *syn, enum synq_verdict verd
 	count(syn, synq_verdict_row[verdict].counter);
 	if (synq_verdict_row[verdict].is_excess && syn->history.source_exceeded)
 		count(syn, SYNQ_COUNT_SOURCE_EXCEEDED);
+	if (synq_verdict_row[verdict].is_excess && syn->history.source_exceeded > 1)
+		count(syn, SYNQ_COUNT_NET_EXCEEDED);
 	return verdict;
 }
 

@@ -82,7 +82,7 @@ static void read_attrs(struct synq_edit *edit, const struct synq_attrs *attrs,
 
 		if (attr->show == SYNQ_SHOW_ONLY || !given[attr->id])
 			continue;
-		edit->has |= BIT(attr->id);
+		edit->has |= BIT_ULL(attr->id);
 		edit->value[attr->id] = value_of(attr, given[attr->id]);
 	}
 }

@@ -320,7 +320,7 @@ static noinline void sample(struct synq_refusals *refusals, const void *saddr,
 			    const struct synq_port *port,
 			    const struct synq_class *class,
 			    enum synq_verdict verdict, bool is_retry,
-			    bool source_exceeded, bool is_v6)
+			    u8 source_exceeded, bool is_v6)
 {
 	const struct synq_refusal_syn syn = {
 		.saddr = saddr,
@@ -338,7 +338,7 @@ static __always_inline u64 __percpu *count(const struct synq_port *port,
 					   const struct synq_class *class,
 					   enum synq_counter by,
 					   enum synq_verdict verdict,
-					   bool source_exceeded)
+					   u8 source_exceeded)
 {
 	u64 __percpu *counter = port->counters->n[class->slot];
 
@@ -346,8 +346,11 @@ static __always_inline u64 __percpu *count(const struct synq_port *port,
 	if (by != SYNQ_COUNT_SEEN)
 		this_cpu_inc(counter[by]);
 	this_cpu_inc(counter[synq_verdict_row[verdict].counter]);
-	if (source_exceeded)
+	if (source_exceeded) {
 		this_cpu_inc(counter[SYNQ_COUNT_SOURCE_EXCEEDED]);
+		if (unlikely(source_exceeded > 1))
+			this_cpu_inc(counter[SYNQ_COUNT_NET_EXCEEDED]);
+	}
 	return counter;
 }
 
@@ -370,14 +373,14 @@ static noinline bool joins(const struct sk_buff *skb, unsigned int thoff)
 static __always_inline enum synq_verdict
 foresee(struct synq_net *sn, struct synq_note *note, const struct sk_buff *skb,
 	unsigned int thoff, const struct synq_class *class, const void *saddr,
-	bool is_v6, bool *source_exceeded)
+	bool is_v6, u8 *source_exceeded)
 {
 	enum synq_source_answer answer = SYNQ_SOURCE_CONFORMS;
 	u8 verdict = note->refusal[class->slot];
 
 	if (class->drops)
 		answer = ask_shortly(sn, class, note, saddr, is_v6);
-	*source_exceeded = answer == SYNQ_SOURCE_EXCEEDS;
+	*source_exceeded = synq_source_whose(answer);
 	if (answer != SYNQ_SOURCE_CONFORMS)
 		return SYNQ_VERDICT_EXCESS_DROP;
 	if (verdict && unlikely(note->is_mptcp) && joins(skb, thoff))
@@ -389,7 +392,7 @@ foresee(struct synq_net *sn, struct synq_note *note, const struct sk_buff *skb,
 static __always_inline void
 remember(const struct synq_net *sn, const struct synq_note *note,
 	 const struct synq_class *class, u64 __percpu *counter, u64 hash,
-	 const void *saddr, enum synq_verdict verdict, bool source_exceeded,
+	 const void *saddr, enum synq_verdict verdict, u8 source_exceeded,
 	 bool is_v6)
 {
 	struct synq_refusals *refusals = rcu_dereference(sn->refusals);
@@ -454,7 +457,7 @@ static __always_inline bool peek(struct synq_net *sn, const struct synq_conf *co
 	struct synq_note *note;
 	u64 __percpu *counter;
 	enum synq_counter by;
-	bool source_exceeded;
+	u8 source_exceeded;
 
 	/* A program of tc's may have chosen its socket. */
 	if (unlikely(!synq_standing_is_ours() || skb->sk))

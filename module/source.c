@@ -54,6 +54,14 @@
  *    other is free when it is full: a token more, once for each time that the
  *    source's bucket was full.
  *
+ * 5. A class may have a second table, of the networks that its sources are in, with a
+ *    rate of its own.  Then all three buckets are asked before a token is taken: a SYN
+ *    that exceeds any of them writes to none.  They are taken in one order, the
+ *    source's, its network's, the class's, and what was taken goes back, as in item 3,
+ *    if a later one was emptied in between.  Nobody waits for anybody, so the order
+ *    matters only to how little goes back.  A SYN whose source or network has no place
+ *    pays what has one, and is a stray for the class.
+ *
  * A time of 40 bits comes round after 2^36 tokens: 7 weeks at 16,000/s, 2,000
  * years at 1/s.  A source that was away for just so long may be taken for one that
  * was here a moment ago; its bucket is then right again after a burst's time.
@@ -449,6 +457,29 @@ void synq_source_span(const struct synq_source_rate *rate, u64 now_ns,
 	span->length = (tbf->interval + SYNQ_TBF_FOREIGN) >> rate->shift;
 }
 
+/* Takes a token of the source if it has a place, and the class has a token as well. */
+static __always_inline enum synq_source_answer
+take_place(const struct synq_source_table *table,
+	   const struct synq_source_rate *rate, u64 hash,
+	   const struct synq_source_class *class, u64 now, u64 now_ns,
+	   struct place *place, u64 *taken)
+{
+	enum synq_source_answer answer;
+	u64 next;
+
+	do {
+		*place = find(table, hash, now);
+		if (!place->way)
+			return SYNQ_SOURCE_CONFORMS;
+		answer = ask_place(table, rate, place, class, now, now_ns,
+				   &next);
+		if (answer != SYNQ_SOURCE_CONFORMS)
+			return answer;
+		*taken = word_of(rate, hash, next);
+	} while (!atomic64_try_cmpxchg_relaxed(place->way, &place->found, *taken));
+	return SYNQ_SOURCE_CONFORMS;
+}
+
 /**
  * synq_source_take() - take a token of a source and one of its class
  * @table: buckets of the sources
@@ -468,29 +499,112 @@ synq_source_take(const struct synq_source_table *table,
 		 const struct synq_source_class *class, u64 now_ns,
 		 bool *stray)
 {
-	u64 now = clock_of(rate, now_ns), hash = source->hash, next;
+	u64 now = clock_of(rate, now_ns), taken;
 	enum synq_source_answer answer;
 	struct place place;
 
-	do {
-		place = find(table, hash, now);
-		if (!place.way) {
-			*stray = true;
-			return take_stray(class, now_ns);
-		}
-		answer = ask_place(table, rate, &place, class, now, now_ns,
-				   &next);
-		if (answer != SYNQ_SOURCE_CONFORMS)
-			return answer;
-		next = word_of(rate, hash, next);
-	} while (!atomic64_try_cmpxchg_relaxed(place.way, &place.found, next));
-
+	answer = take_place(table, rate, source->hash, class, now, now_ns,
+			    &place, &taken);
+	if (answer != SYNQ_SOURCE_CONFORMS)
+		return answer;
+	if (!place.way) {
+		*stray = true;
+		return take_stray(class, now_ns);
+	}
 	if (class->tbf &&
 	    !synq_source_take_class(class->tbf, class->tat, now_ns)) {
-		give_back(rate, &place, hash, next, now);
+		give_back(rate, &place, source->hash, taken, now);
 		return SYNQ_SOURCE_CLASS_EXCEEDS;
 	}
 	note_conforming(table, source, &place);
+	return SYNQ_SOURCE_CONFORMS;
+}
+
+/**
+ * struct payment - a token of a source that may have to go back
+ * @place: where it was taken; without a way none was
+ * @taken: the word since
+ * @now: the clock of its bucket
+ */
+struct payment {
+	struct place place;
+	u64 taken;
+	u64 now;
+};
+
+static enum synq_source_answer pay(const struct synq_source_bucket *of,
+				   const struct synq_source_class *class,
+				   u64 now_ns, struct payment *payment)
+{
+	payment->now = clock_of(of->rate, now_ns);
+	return take_place(of->table, of->rate, of->source.hash, class,
+			  payment->now, now_ns, &payment->place,
+			  &payment->taken);
+}
+
+static void pay_back(const struct synq_source_bucket *of,
+		     const struct payment *payment)
+{
+	if (payment->place.way)
+		give_back(of->rate, &payment->place, of->source.hash,
+			  payment->taken, payment->now);
+}
+
+static void note_payment(const struct synq_source_bucket *of,
+			 const struct payment *payment)
+{
+	if (payment->place.way)
+		note_conforming(of->table, &of->source, &payment->place);
+}
+
+/**
+ * synq_source_take_both() - take a token of a source, one of its network and one of the
+ * class
+ * @own: bucket of the source
+ * @net: bucket of its network
+ * @class: bucket of the class
+ * @now_ns: monotonic clock, ns
+ * @stray: set to true if either found no place: the class decides as for a stray
+ *
+ * Item 5 above.
+ *
+ * Context: any; many CPUs at once
+ * Return: whether the SYN conforms to all; if not, nothing was taken
+ */
+enum synq_source_answer
+synq_source_take_both(const struct synq_source_bucket *own,
+		      const struct synq_source_bucket *net,
+		      const struct synq_source_class *class, u64 now_ns,
+		      bool *stray)
+{
+	struct payment of_own, of_network;
+	enum synq_source_answer answer;
+
+	answer = synq_source_ask_both(own, net, class, now_ns);
+	if (answer != SYNQ_SOURCE_CONFORMS)
+		return answer;
+	answer = pay(own, class, now_ns, &of_own);
+	if (answer != SYNQ_SOURCE_CONFORMS)
+		return answer;
+	answer = synq_source_of_net(pay(net, class, now_ns, &of_network));
+	if (answer != SYNQ_SOURCE_CONFORMS) {
+		pay_back(own, &of_own);
+		return answer;
+	}
+	if (!of_own.place.way || !of_network.place.way) {
+		*stray = true;
+		answer = take_stray(class, now_ns);
+	} else if (class->tbf &&
+		   !synq_source_take_class(class->tbf, class->tat, now_ns)) {
+		answer = SYNQ_SOURCE_CLASS_EXCEEDS;
+	}
+	if (answer != SYNQ_SOURCE_CONFORMS) {
+		pay_back(net, &of_network);
+		pay_back(own, &of_own);
+		return answer;
+	}
+	note_payment(own, &of_own);
+	note_payment(net, &of_network);
 	return SYNQ_SOURCE_CONFORMS;
 }
 

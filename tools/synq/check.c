@@ -91,9 +91,28 @@ static int check_class(const struct conf *conf, const struct class *class)
 		return refuse(&origin, value,
 			      "a source-len without a source-rate");
 	}
+	if ((spec->given & GIVEN_NET_RATE) && spec->net_rate &&
+	    !spec->source_rate) {
+		char rate[RATE_TEXT];
+
+		snprintf(value, sizeof(value), "net-rate %s",
+			 rate_text(spec->net_rate, spec->net_rate_per, rate));
+		return refuse(&origin, value, "a net-rate without a source-rate");
+	}
+	if ((spec->given & GIVEN_NET_BURST) && !spec->net_rate) {
+		snprintf(value, sizeof(value), "net-burst %u", spec->net_burst);
+		return refuse(&origin, value, "a net-burst without a net-rate");
+	}
+	if ((spec->given & GIVEN_NET_LEN) && !spec->net_rate) {
+		snprintf(value, sizeof(value), "net-len %u,%u",
+			 spec->net_len[0], spec->net_len[1]);
+		return refuse(&origin, value, "a net-len without a net-rate");
+	}
 	if (check_fill(&origin, "burst", spec->burst, spec->rate, spec->rate_per) ||
 	    check_fill(&origin, "source-burst", spec->source_burst,
-		       spec->source_rate, spec->source_rate_per))
+		       spec->source_rate, spec->source_rate_per) ||
+	    check_fill(&origin, "net-burst", spec->net_burst, spec->net_rate,
+		       spec->net_rate_per))
 		return REFUSED;
 	if (!spec->mark)
 		return DONE;
@@ -113,7 +132,7 @@ static int check_class(const struct conf *conf, const struct class *class)
 
 /* The last class with @given in the file: the message names its line. */
 static const struct class *last_given(const struct class **class,
-				      unsigned int number, unsigned int given)
+				      unsigned int number, __u64 given)
 {
 	const struct class *last = NULL;
 	unsigned int i;
@@ -285,6 +304,10 @@ static void note_rates(const struct class **class, unsigned int number)
 		if (spec->rate && (__u64)spec->source_rate * spec->rate_per >
 				  (__u64)spec->rate * spec->source_rate_per)
 			remark("the source-rate of %s has no effect: its rate is lower",
+			       spec->name);
+		if (spec->net_rate && (__u64)spec->source_rate * spec->net_rate_per >
+				      (__u64)spec->net_rate * spec->source_rate_per)
+			remark("the source-rate of %s has no effect: its net-rate is lower",
 			       spec->name);
 	}
 }

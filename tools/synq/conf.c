@@ -160,6 +160,14 @@ static void merge(struct class_spec *to, const struct class_spec *from)
 	if (from->given & GIVEN_SOURCE_LEN)
 		memcpy(to->source_len, from->source_len,
 		       sizeof(to->source_len));
+	if (from->given & GIVEN_NET_RATE) {
+		to->net_rate = from->net_rate;
+		to->net_rate_per = from->net_rate_per;
+	}
+	if (from->given & GIVEN_NET_BURST)
+		to->net_burst = from->net_burst;
+	if (from->given & GIVEN_NET_LEN)
+		memcpy(to->net_len, from->net_len, sizeof(to->net_len));
 	if (from->given & GIVEN_EXCESS)
 		to->excess = from->excess;
 	if (from->given & GIVEN_COOKIES)
@@ -170,9 +178,14 @@ static void merge(struct class_spec *to, const struct class_spec *from)
 	/* Removing a rate removes its burst. */
 	if ((from->given & GIVEN_RATE) && !from->rate)
 		to->given &= ~GIVEN_BURST | from->given;
-	if ((from->given & GIVEN_SOURCE_RATE) && !from->source_rate)
-		to->given &= ~(GIVEN_SOURCE_BURST | GIVEN_SOURCE_LEN) |
-			     from->given;
+	if ((from->given & GIVEN_SOURCE_RATE) && !from->source_rate) {
+		to->given &= ~(GIVEN_SOURCE_BURST | GIVEN_SOURCE_LEN |
+			       GIVEN_NET_RATE) | from->given;
+		if (!(from->given & GIVEN_NET_RATE))
+			to->net_rate = 0;
+	}
+	if (!to->net_rate)
+		to->given &= ~(GIVEN_NET_BURST | GIVEN_NET_LEN) | from->given;
 }
 
 static int edit_class(struct conf *conf, const struct edit *edit)

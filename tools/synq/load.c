@@ -74,6 +74,24 @@ static void take_source_limit(struct class_spec *spec, struct nlattr **attr)
 	spec->source_len[1] = v6 ? v6 : SOURCE_LEN_V6;
 }
 
+static void take_net_limit(struct class_spec *spec, struct nlattr **attr)
+{
+	__u8 v4 = attr_u8(attr, SYNQ_A_CLASS_NET_LEN_V4);
+	__u8 v6 = attr_u8(attr, SYNQ_A_CLASS_NET_LEN_V6);
+
+	spec->net_rate = attr_u32(attr, SYNQ_A_CLASS_NET_RATE);
+	spec->net_rate_per = take_period(attr[SYNQ_A_CLASS_NET_RATE_PER]);
+	if (spec->net_rate)
+		spec->given |= GIVEN_NET_RATE;
+	spec->net_burst = attr_u32(attr, SYNQ_A_CLASS_NET_BURST);
+	if (spec->net_burst)
+		spec->given |= GIVEN_NET_BURST;
+	if (v4 || v6)
+		spec->given |= GIVEN_NET_LEN;
+	spec->net_len[0] = v4 ? v4 : NET_LEN_V4;
+	spec->net_len[1] = v6 ? v6 : NET_LEN_V6;
+}
+
 static void take_spec(struct class_spec *spec, struct nlattr **attr)
 {
 	spec->given = 0;
@@ -109,6 +127,7 @@ static void take_spec(struct class_spec *spec, struct nlattr **attr)
 	if (spec->rate && spec->burst)
 		spec->given |= GIVEN_BURST;
 	take_source_limit(spec, attr);
+	take_net_limit(spec, attr);
 	spec->excess = attr_u8(attr, SYNQ_A_CLASS_EXCESS);
 	if (attr[SYNQ_A_CLASS_EXCESS])
 		spec->given |= GIVEN_EXCESS;
@@ -142,6 +161,7 @@ static void take_class(struct nlattr **attr, void *arg)
 	class->burst = attr_u32(attr, SYNQ_A_CLASS_BURST_EFFECTIVE);
 	class->source_burst = attr_u32(attr,
 				       SYNQ_A_CLASS_SOURCE_BURST_EFFECTIVE);
+	class->net_burst = attr_u32(attr, SYNQ_A_CLASS_NET_BURST_EFFECTIVE);
 	class->max_wait = attr_u32(attr, SYNQ_A_CLASS_MAX_WAIT_EFFECTIVE);
 	class->order = ++conf->served;
 	conf->classes += !class->builtin;

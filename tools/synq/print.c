@@ -68,6 +68,14 @@ const char *class_line(const struct class_spec *spec, char *text)
 	if (spec->given & GIVEN_SOURCE_LEN)
 		append(text, " source-len %u,%u", spec->source_len[0],
 		       spec->source_len[1]);
+	if (spec->net_rate)
+		append(text, " net-rate %s",
+		       rate_text(spec->net_rate, spec->net_rate_per, rate));
+	if (spec->given & GIVEN_NET_BURST)
+		append(text, " net-burst %u", spec->net_burst);
+	if (spec->given & GIVEN_NET_LEN)
+		append(text, " net-len %u,%u", spec->net_len[0],
+		       spec->net_len[1]);
 	if (spec->excess != SYNQ_EXCESS_DROP)
 		append(text, " excess %s", excess_name(spec->excess));
 	if (spec->cookies)

@@ -67,6 +67,7 @@ static const struct counter {
 	  "SOURCE-UNTRACKED" },
 	{ SYNQ_A_COUNTERS_SOURCE_EXCEEDED, "source_exceeded",
 	  "SOURCE-EXCEEDED" },
+	{ SYNQ_A_COUNTERS_NET_EXCEEDED, "net_exceeded", "NET-EXCEEDED" },
 	{ SYNQ_A_COUNTERS_BY_MARK, "by_mark", "BY-MARK" },
 	{ SYNQ_A_COUNTERS_BY_SERVICE, "by_service", "BY-SERVICE" },
 	{ SYNQ_A_COUNTERS_BY_PREFIX, "by_prefix", "BY-PREFIX" },
@@ -111,7 +112,7 @@ static const struct counter {
 #define FIRST_TRIES	11
 #define RETRIES		12
 #define BY_MARK		(BY_DEFAULT - 3)
-#define BY_DEFAULT	41
+#define BY_DEFAULT	42
 
 /* Not port numbers: forwarded SYNs, and all listeners together. */
 #define PORT_FORWARD	0

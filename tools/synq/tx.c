@@ -17,7 +17,7 @@
 #define PIECE		16384
 
 /* More than the longest edit takes. */
-#define EDIT_ROOM	256
+#define EDIT_ROOM	512
 
 static int flush(struct tx *tx)
 {
@@ -69,6 +69,19 @@ static void put_source_limit(struct nlmsghdr *nlh,
 	if (spec->given & GIVEN_SOURCE_BURST)
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_SOURCE_BURST,
 				 spec->source_burst);
+	if (spec->given & GIVEN_NET_RATE)
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_NET_RATE, spec->net_rate);
+	if ((spec->given & GIVEN_NET_RATE) && spec->net_rate_per != 1)
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_NET_RATE_PER,
+				 spec->net_rate_per);
+	if (spec->given & GIVEN_NET_BURST)
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_NET_BURST, spec->net_burst);
+	if (spec->given & GIVEN_NET_LEN) {
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_NET_LEN_V4,
+				spec->net_len[0]);
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_NET_LEN_V6,
+				spec->net_len[1]);
+	}
 	if (spec->given & GIVEN_SOURCE_LEN) {
 		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_SOURCE_LEN_V4,
 				spec->source_len[0]);

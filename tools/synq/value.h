@@ -52,6 +52,10 @@ struct service {
 #define SOURCE_LEN_V4	32
 #define SOURCE_LEN_V6	64
 
+/* Default net-len, likewise. */
+#define NET_LEN_V4	24
+#define NET_LEN_V6	48
+
 /* "4294967295ms" and its NUL */
 #define TIME_TEXT	13
 

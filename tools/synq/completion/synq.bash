@@ -13,7 +13,7 @@ _synq_ports() {
 }
 
 _synq_class_options='priority default mark weight reserve cap max-wait min-share
-	rate burst source-rate source-burst source-len excess cookies enforce'
+	rate burst source-rate source-burst source-len net-rate net-burst net-len excess cookies enforce'
 
 # What may follow "class add gold priority 3", by the last word.
 _synq_option() {
@@ -26,10 +26,10 @@ _synq_option() {
 	class/enforce | listener/enforce | listener/app-*) echo 'on off' ;;
 	class/max-wait) echo none ;;
 	class/priority) echo {0..15} ;;
-	class/rate | class/source-rate | class/mark | class/cap | class/min-share | \
+	class/rate | class/source-rate | class/net-rate | class/mark | class/cap | class/min-share | \
 		listener/synack-retries)
 		[ "$verb" = set ] && echo none ;;
-	class/weight | class/reserve | class/burst | class/source-*) ;;
+	class/weight | class/reserve | class/burst | class/source-* | class/net-*) ;;
 	match/class | class/del | class/set) _synq_classes ;;
 	match/source | class/add) ;;
 	listener/order) echo 'strict weighted fifo' ;;
