@@ -125,47 +125,6 @@ const struct synq_class *synq_classify(const struct synq_conf *conf,
 	return synq_classify_unmatched(conf, client->is_local);
 }
 
-/* How it would have been classified, if that is to the same class. */
-static noinline const struct synq_why *
-without_mark(const struct synq_conf *conf, const struct synq_client *client,
-	     const struct synq_class *class, struct synq_why *why)
-{
-	struct synq_client unmarked = *client;
-
-	unmarked.mark = 0;
-	return synq_classify(conf, &unmarked, why) == class ? why : NULL;
-}
-
-/**
- * synq_classify_counter() - what counts how a SYN has its class
- * @conf: snapshot
- * @client: what was known of it
- * @class: that it has
- * @why: it has that
- *
- * A mark that only says what the matches do is no news: mostly it is our own, from
- * PREROUTING (peek.c).
- *
- * Context: any; the caller keeps the snapshot
- * Return: a counter; SYNQ_COUNT_SEEN: none, for nothing has matched
- */
-enum synq_counter synq_classify_counter(const struct synq_conf *conf,
-					const struct synq_client *client,
-					const struct synq_class *class,
-					const struct synq_why *why)
-{
-	struct synq_why other;
-
-	if (why->why == SYNQ_REASON_MARK) {
-		why = without_mark(conf, client, class, &other);
-		if (!why)
-			return SYNQ_COUNT_BY_MARK;
-	}
-	if (why->why != SYNQ_REASON_MATCH)
-		return SYNQ_COUNT_SEEN;
-	return why->service ? SYNQ_COUNT_BY_SERVICE : SYNQ_COUNT_BY_PREFIX;
-}
-
 /**
  * synq_classify_is_local() - is an address one of the host's own?
  * @net: network namespace

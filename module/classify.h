@@ -52,10 +52,6 @@ const struct synq_class *synq_classify(const struct synq_conf *conf,
 const struct synq_class *synq_classify_request(const struct synq_conf *conf,
 					       const struct sock *listener,
 					       const struct request_sock *req);
-enum synq_counter synq_classify_counter(const struct synq_conf *conf,
-					const struct synq_client *client,
-					const struct synq_class *class,
-					const struct synq_why *why);
 bool synq_classify_is_local(struct net *net, bool is_v6, const void *addr);
 void synq_classify_mark(const struct synq_conf *conf, struct sk_buff *skb,
 			const struct synq_class *class);

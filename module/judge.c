@@ -178,6 +178,47 @@ struct syn {
 	struct synq_refusal_syn history;
 };
 
+/* How it would have been classified, if that is to the same class. */
+static noinline const struct synq_why *
+without_mark(const struct synq_conf *conf, const struct synq_client *client,
+	     const struct synq_class *class, struct synq_why *why)
+{
+	struct synq_client unmarked = *client;
+
+	unmarked.mark = 0;
+	return synq_classify(conf, &unmarked, why) == class ? why : NULL;
+}
+
+/**
+ * synq_judge_counter() - what counts how a SYN has its class
+ * @conf: snapshot
+ * @client: what was known of it
+ * @class: that it has
+ * @why: it has that
+ *
+ * A mark that only says what the matches do is no news: mostly it is our own, from
+ * PREROUTING (peek.c).
+ *
+ * Context: any; the caller keeps the snapshot
+ * Return: a counter; SYNQ_COUNT_SEEN: none, for nothing has matched
+ */
+enum synq_counter synq_judge_counter(const struct synq_conf *conf,
+				     const struct synq_client *client,
+				     const struct synq_class *class,
+				     const struct synq_why *why)
+{
+	struct synq_why other;
+
+	if (why->why == SYNQ_REASON_MARK) {
+		why = without_mark(conf, client, class, &other);
+		if (!why)
+			return SYNQ_COUNT_BY_MARK;
+	}
+	if (why->why != SYNQ_REASON_MATCH)
+		return SYNQ_COUNT_SEEN;
+	return why->service ? SYNQ_COUNT_BY_SERVICE : SYNQ_COUNT_BY_PREFIX;
+}
+
 static void count(const struct syn *syn, enum synq_counter counter)
 {
 	synq_count(syn->listener->port, syn->class->slot, counter);
@@ -351,8 +392,8 @@ static enum synq_verdict carry_out(const struct syn *syn, enum synq_verdict verd
 /* Counts it as seen. */
 static void recall(struct syn *syn, const struct synq_segment *seg)
 {
-	enum synq_counter by = synq_classify_counter(syn->conf, syn->client,
-						     syn->class, &syn->why);
+	enum synq_counter by = synq_judge_counter(syn->conf, syn->client,
+						  syn->class, &syn->why);
 	struct synq_refusal_syn *history = &syn->history;
 
 	history->saddr = seg->client.addr;

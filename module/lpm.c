@@ -335,22 +335,6 @@ struct synq_lpm_node *synq_lpm_find(const struct synq_lpm *lpm, const u8 *key, u
 }
 
 /**
- * synq_lpm_get() - the value of exactly this prefix
- * @lpm: trie
- * @key: address bits in network order, @lpm->bits of them
- * @len: prefix length, bits
- *
- * Context: the trie does not change meanwhile.
- * Return: the value, or 0 if there is no such prefix, as for synq_lpm_find()
- */
-u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len)
-{
-	const struct synq_lpm_node *node = synq_lpm_find(lpm, key, len);
-
-	return node ? node->value : 0;
-}
-
-/**
  * synq_lpm_walk() - visit the prefixes one by one, in no order that means much
  * @lpm: trie
  * @cursor: 0 to begin, then what the last call returned

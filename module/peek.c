@@ -208,7 +208,7 @@ class_by_mark_or_service(struct net *net, const struct synq_conf *conf,
 	struct synq_why why;
 
 	class = synq_classify(conf, &client, &why);
-	*by = synq_classify_counter(conf, &client, class, &why);
+	*by = synq_judge_counter(conf, &client, class, &why);
 	return class;
 }
 

@@ -82,6 +82,7 @@
 #include <linux/minmax.h>
 #include <linux/time64.h>
 #include "source.h"
+#include "source_word.h"
 
 /*
  * Token bucket: does one more arrival conform to a rate and a burst?
@@ -153,15 +154,6 @@ void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 period, u32 burst)
 	tbf->tolerance = (burst - 1) * tbf->interval;
 }
 
-#define TIME_BITS	SYNQ_SOURCE_TIME_BITS
-#define TIME_MASK	((1ULL << TIME_BITS) - 1)
-
-/* Units of a way's time in a token, as a power of two. */
-#define TOKEN_BITS	4
-
-/* Later than any TAT, with the largest burst and a clock that went back 1 s. */
-#define AHEAD_MAX	(TIME_MASK >> 14)
-
 /**
  * struct place - a way for a source
  * @way: where it is, or NULL: there is none
@@ -192,40 +184,6 @@ void synq_source_init(struct synq_source_rate *rate, u32 tokens, u32 period,
 		      min_t(u32, tokens, SYNQ_SOURCE_TBF_RATE_MAX), period,
 		      burst);
 	rate->shift = fls64(rate->tbf.interval) - 1 - TOKEN_BITS;
-}
-
-static u64 tag_of(u64 hash)
-{
-	return synq_source_tag(hash);
-}
-
-static u64 clock_of(const struct synq_source_rate *rate, u64 now_ns)
-{
-	return synq_tbf_clock(&rate->tbf, now_ns) >> rate->shift;
-}
-
-/* How much later than @now a way's TAT is, or 0: its bucket is full. */
-static u64 ahead_of(u64 word, u64 now)
-{
-	u64 ahead = (word - now) & TIME_MASK;
-
-	return ahead > AHEAD_MAX ? 0 : ahead;
-}
-
-static u64 tat_of(const struct synq_source_rate *rate, u64 word, u64 now)
-{
-	u64 ahead = word ? ahead_of(word, now) : 0;
-
-	return ahead ? (now + ahead) << rate->shift : 0;
-}
-
-/*
- * Rounds down, and only a TAT that began from the clock: so the next one is never
- * less than an interval later than the last.
- */
-static u64 word_of(const struct synq_source_rate *rate, u64 hash, u64 tat)
-{
-	return tag_of(hash) << TIME_BITS | (tat >> rate->shift & TIME_MASK);
 }
 
 /* Longer than any other, if it is nobody's. */
@@ -437,26 +395,6 @@ synq_source_ask(const struct synq_source_table *table,
 	return ask_place(table, rate, &place, class, now, now_ns, &next);
 }
 
-/**
- * synq_source_span() - which ways are of a source that exceeds its rate?
- * @rate: of their buckets
- * @now_ns: monotonic clock, ns; it may be some ticks ahead
- * @span: filled in
- *
- * What the next TAT of a source exceeds by is counted in units of a way, all of which it
- * is above, or none: the burst is a number of them.  What is junk (synq_tbf_next()) is not
- * in it.
- */
-void synq_source_span(const struct synq_source_rate *rate, u64 now_ns,
-		      struct synq_source_span *span)
-{
-	const struct synq_tbf *tbf = &rate->tbf;
-
-	span->begin = (clock_of(rate, now_ns) & TIME_MASK) +
-		      (tbf->tolerance >> rate->shift) + 1;
-	span->length = (tbf->interval + SYNQ_TBF_FOREIGN) >> rate->shift;
-}
-
 /* Takes a token of the source if it has a place, and the class has a token as well. */
 static __always_inline enum synq_source_answer
 take_place(const struct synq_source_table *table,
@@ -606,56 +544,4 @@ synq_source_take_both(const struct synq_source_bucket *own,
 	note_payment(own, &of_own);
 	note_payment(net, &of_network);
 	return SYNQ_SOURCE_CONFORMS;
-}
-
-/**
- * synq_source_state() - what is known of a way
- * @table: buckets of sources
- * @rate: of these
- * @index: of the way among all, below 8 * (mask + 1)
- * @now_ns: monotonic clock, ns
- * @state: filled in; its hash is to be compared by synq_source_is_at()
- *
- * Return: false if it is nobody's
- */
-bool synq_source_state(const struct synq_source_table *table,
-		       const struct synq_source_rate *rate, u32 index,
-		       u64 now_ns, struct synq_source_state *state)
-{
-	const struct synq_source_set *set =
-		&table->set[index / SYNQ_SOURCE_WAYS];
-	const struct synq_source_note *note = &table->note[index];
-	u64 word = atomic64_read(&set->way[index % SYNQ_SOURCE_WAYS]);
-	u64 full = rate->tbf.tolerance + rate->tbf.interval;
-	u64 now = synq_tbf_clock(&rate->tbf, now_ns);
-	u64 tat;
-
-	if (!word)
-		return false;
-	tat = tat_of(rate, word, now >> rate->shift);
-	/* Pairs with WRITE_ONCE in note_conforming(). */
-	state->source.addr[0] = READ_ONCE(note->addr[0]);
-	state->source.addr[1] = READ_ONCE(note->addr[1]);
-	state->conformed = atomic64_read(&note->conformed);
-	state->exceeded = atomic64_read(&note->exceeded);
-	tat = tat > now ? min(tat - now, full) : 0;
-	state->tokens = (full - tat) >> (rate->shift + TOKEN_BITS);
-	return true;
-}
-
-/**
- * synq_source_is_at() - does a way belong to a source?
- * @table: buckets of sources
- * @index: of the way among all
- * @hash: of the source
- *
- * Return: true if so
- */
-bool synq_source_is_at(const struct synq_source_table *table, u32 index,
-		       u64 hash)
-{
-	u32 set = index / SYNQ_SOURCE_WAYS;
-	u64 word = atomic64_read(&table->set[set].way[index % SYNQ_SOURCE_WAYS]);
-
-	return set == (hash & table->mask) && word >> TIME_BITS == tag_of(hash);
 }
