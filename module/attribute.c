@@ -22,7 +22,8 @@ static bool is_max_wait(u32 ms)
 
 static bool is_period(u32 seconds)
 {
-	return seconds == 1 || seconds == 60 || seconds == SYNQ_RATE_PER_MAX;
+	return seconds == 1 || seconds == 60 || seconds == 3600 ||
+	       seconds == SYNQ_RATE_PER_MAX;
 }
 
 static bool is_inside(u32 limit)
@@ -41,11 +42,14 @@ static bool is_inside(u32 limit)
 	.at = offsetof(struct synq_listener, field)
 
 #define PERIOD							\
-	.unset = 1, .is_valid = is_period, .range = "rate-per is 1, 60 or 3600", \
+	.unset = 1, .is_valid = is_period, .range = "rate-per is 1, 60, 3600 or 86400", \
 	.alone = "rate-per without rate"
 #define OF_SOURCE_RATE						\
 	.of = SYNQ_A_CLASS_SOURCE_RATE,				\
 	.alone = "source-burst or source-len without source-rate"
+#define OF_NET_RATE						\
+	.of = SYNQ_A_CLASS_NET_RATE,				\
+	.alone = "net-burst or net-len without net-rate"
 
 /* finish.c knows the exceptions: the first class waits, and has a reserve. */
 static const struct synq_attr class_rows[] = {
@@ -68,6 +72,14 @@ static const struct synq_attr class_rows[] = {
 	  .unset = 32 /* bits */, OF_SOURCE_RATE },
 	{ CLASS_ATTR(SOURCE_LEN_V6, source_len[1]), .show = SYNQ_SHOW_GIVEN,
 	  .unset = 64 /* bits */, OF_SOURCE_RATE },
+	{ CLASS_ATTR(NET_RATE, net_rate), .show = SYNQ_SHOW_SET,
+	  .of = SYNQ_A_CLASS_SOURCE_RATE, .alone = "net-rate without source-rate" },
+	{ CLASS_ATTR(NET_RATE_PER, net_rate_per), PERIOD, .with = SYNQ_A_CLASS_NET_RATE },
+	{ CLASS_ATTR(NET_BURST, net_burst), .show = SYNQ_SHOW_GIVEN, OF_NET_RATE },
+	{ CLASS_ATTR(NET_LEN_V4, net_len[0]), .show = SYNQ_SHOW_GIVEN,
+	  .unset = 24 /* bits */, OF_NET_RATE },
+	{ CLASS_ATTR(NET_LEN_V6, net_len[1]), .show = SYNQ_SHOW_GIVEN,
+	  .unset = 48 /* bits */, OF_NET_RATE },
 	{ CLASS_ATTR(EXCESS, excess), .unset = SYNQ_EXCESS_DROP },
 	{ CLASS_ATTR(CAP, cap), .show = SYNQ_SHOW_SET },
 	{ CLASS_ATTR(WEIGHT, weight), .unset = 1 },
@@ -77,6 +89,7 @@ static const struct synq_attr class_rows[] = {
 	{ CLASS_ATTR(RESERVE_EFFECTIVE, reserve_effective), .show = SYNQ_SHOW_ONLY },
 	{ CLASS_ATTR(BURST_EFFECTIVE, burst_effective), .show = SYNQ_SHOW_ONLY },
 	{ CLASS_ATTR(SOURCE_BURST_EFFECTIVE, source_burst_effective), .show = SYNQ_SHOW_ONLY },
+	{ CLASS_ATTR(NET_BURST_EFFECTIVE, net_burst_effective), .show = SYNQ_SHOW_ONLY },
 	{ CLASS_ATTR(MAX_WAIT_EFFECTIVE, max_wait_effective), .show = SYNQ_SHOW_ONLY },
 	{ CLASS_ATTR(MATCHES, matches), .show = SYNQ_SHOW_ONLY },
 };
@@ -106,6 +119,8 @@ const struct synq_attrs synq_listener_attrs = {
 	.given = offsetof(struct synq_listener, given),
 };
 
+static_assert(SYNQ_A_CLASS_MAX < SYNQ_ATTRS && SYNQ_A_LISTENER_MAX < SYNQ_ATTRS);
+
 static int refuse(struct netlink_ext_ack *extack, const char *why)
 {
 	if (extack)
@@ -115,7 +130,7 @@ static int refuse(struct netlink_ext_ack *extack, const char *why)
 
 static bool has(const struct synq_edit *edit, u8 id)
 {
-	return edit->has & BIT(id);
+	return edit->has & BIT_ULL(id);
 }
 
 /**
@@ -172,9 +187,9 @@ u32 synq_attr_get(const struct synq_attr *attr, const void *object)
 	return attr->inverted ? !value : value;
 }
 
-static u32 *given_of(const struct synq_attrs *attrs, const void *object)
+static u64 *given_of(const struct synq_attrs *attrs, const void *object)
 {
-	return (u32 *)(object + attrs->given);
+	return (u64 *)(object + attrs->given);
 }
 
 /**
@@ -191,11 +206,29 @@ void synq_attr_init(const struct synq_attrs *attrs, void *object)
 		put(&attrs->row[i], object, attrs->row[i].unset);
 }
 
-/* Goes with another attribute, whose new value is @edit's. */
-static bool is_unset(const struct synq_attr *attr, const struct synq_edit *edit)
+static const struct synq_attr *find(const struct synq_attrs *attrs, u8 id)
 {
-	return (attr->with && has(edit, attr->with)) ||
-	       (attr->of && has(edit, attr->of) && !edit->value[attr->of]);
+	unsigned int i;
+
+	for (i = 0; i < attrs->n; i++)
+		if (attrs->row[i].id == id)
+			return &attrs->row[i];
+	return NULL;
+}
+
+/*
+ * Goes with another attribute, whose new value is @edit's, or which goes itself.  A chain is
+ * as long as the table says.
+ */
+static bool is_unset(const struct synq_attrs *attrs, const struct synq_attr *attr,
+		     const struct synq_edit *edit)
+{
+	if (attr->with && has(edit, attr->with))
+		return true;
+	for (; attr->of; attr = find(attrs, attr->of))
+		if (has(edit, attr->of))
+			return !edit->value[attr->of];
+	return false;
 }
 
 /**
@@ -207,7 +240,7 @@ static bool is_unset(const struct synq_attr *attr, const struct synq_edit *edit)
 void synq_attr_apply(const struct synq_attrs *attrs, void *object,
 		     const struct synq_edit *edit)
 {
-	u32 *given = given_of(attrs, object);
+	u64 *given = given_of(attrs, object);
 	unsigned int i;
 
 	for (i = 0; i < attrs->n; i++) {
@@ -215,22 +248,12 @@ void synq_attr_apply(const struct synq_attrs *attrs, void *object,
 
 		if (has(edit, attr->id)) {
 			put(attr, object, edit->value[attr->id]);
-			*given |= BIT(attr->id);
-		} else if (is_unset(attr, edit)) {
+			*given |= BIT_ULL(attr->id);
+		} else if (is_unset(attrs, attr, edit)) {
 			put(attr, object, attr->unset);
-			*given &= ~BIT(attr->id);
+			*given &= ~BIT_ULL(attr->id);
 		}
 	}
-}
-
-static const struct synq_attr *find(const struct synq_attrs *attrs, u8 id)
-{
-	unsigned int i;
-
-	for (i = 0; i < attrs->n; i++)
-		if (attrs->row[i].id == id)
-			return &attrs->row[i];
-	return NULL;
 }
 
 /* The attribute that this one depends on is 0. */
@@ -255,7 +278,7 @@ int synq_attr_check_whole(const struct synq_attrs *attrs, const void *object,
 	for (i = 0; i < attrs->n; i++) {
 		const struct synq_attr *attr = &attrs->row[i];
 
-		if (*given_of(attrs, object) & BIT(attr->id) &&
+		if (*given_of(attrs, object) & BIT_ULL(attr->id) &&
 		    is_idle(attrs, attr->of, object))
 			return refuse(extack, attr->alone);
 	}
@@ -274,6 +297,6 @@ bool synq_attr_is_shown(const struct synq_attrs *attrs, const struct synq_attr *
 	if (is_idle(attrs, attr->with, object))
 		return false;
 	if (attr->show == SYNQ_SHOW_GIVEN)
-		return *given_of(attrs, object) & BIT(attr->id);
+		return *given_of(attrs, object) & BIT_ULL(attr->id);
 	return attr->show != SYNQ_SHOW_SET || synq_attr_get(attr, object);
 }

@@ -9,6 +9,8 @@
 
 struct netlink_ext_ack;
 
+#define SYNQ_ATTRS	64
+
 /* In a dump: */
 enum synq_attr_show {
 	SYNQ_SHOW_ALWAYS,
@@ -19,7 +21,7 @@ enum synq_attr_show {
 
 /**
  * struct synq_attr - one attribute
- * @id: its netlink number, at most 31
+ * @id: its netlink number, below SYNQ_ATTRS
  * @size: bytes, in a message as in the structure that keeps it
  * @at: offset in that structure
  * @inverted: kept is whether it is 0
@@ -51,7 +53,7 @@ struct synq_attr {
  * struct synq_attrs - the attributes of one structure
  * @row: an attribute comes after those that it depends on
  * @n: number of rows
- * @given: offset of a u32 with BIT() of each number that was given
+ * @given: offset of a u64 with BIT_ULL() of each number that was given
  */
 struct synq_attrs {
 	const struct synq_attr *row;
@@ -61,12 +63,12 @@ struct synq_attrs {
 
 /**
  * struct synq_edit - what a message gives
- * @has: BIT() of each number
+ * @has: BIT_ULL() of each number
  * @value: by number; within the ranges of the netlink policy
  */
 struct synq_edit {
-	u32 has;
-	u32 value[32];
+	u64 has;
+	u32 value[SYNQ_ATTRS];
 };
 
 extern const struct synq_attrs synq_class_attrs;

@@ -284,18 +284,19 @@ void synq_chunks_drop(struct synq_lpm *lpm)
  * synq_conf_copy()): so has that which is in force before a trial, whose way back
  * (draft.c) is a worker's, too.  The worker takes the reference with it, and gives it up
  * when the indexes are made; of a configuration that no worker has come to,
- * synq_conf_free() does.  A group that is removed meanwhile stays as memory, for these
- * seconds, and its charges go to its parent: a charge is held by the memory and not by
- * the configuration.
+ * synq_conf_free() does.  Where matches end, another reference stays with the
+ * configuration, since a copy of it is to be made (expire.c).  A group that is removed
+ * meanwhile stays as memory, for so long, and its charges go to its parent: a charge is
+ * held by the memory and not by the configuration.
  *
  * DOC: whose an index is
  *
- * Indexes and @payer are what is written to a configuration after it is published: by
- * who holds &synq_net.lock and finds it in force, so that it cannot be freed meanwhile.
- * Memory is asked for without the lock, since that may take long near the limit of a
- * group, and the lock is wanted by who looks at counters, and by a namespace that
- * goes.  A configuration is known again by its serial, which no other ever had; and one
- * that was replaced meanwhile gets no index.  They go with the configuration.
+ * Indexes, @payer and @first_end (expire.c) are what is written to a configuration after
+ * it is published: by who holds &synq_net.lock and finds it in force, so that it cannot be
+ * freed meanwhile.  Memory is asked for without the lock, since that may take long near
+ * the limit of a group, and the lock is wanted by who looks at counters, and by a
+ * namespace that goes.  A configuration is known again by its serial, which no other ever
+ * had; and one that was replaced meanwhile gets no index.  They go with the configuration.
  *
  * The worker of a namespace that has none, or whose state is about to go, finds nothing:
  * .pre_exit takes the configuration away, and synq_index_net_exit() waits for the worker
@@ -358,6 +359,16 @@ static bool make_one(struct synq_net *sn, u64 serial, unsigned int n)
 	return lpm;
 }
 
+/* One more reference. */
+static struct mem_cgroup *get_again(struct mem_cgroup *payer)
+{
+	struct mem_cgroup *old = set_active_memcg(payer);
+
+	payer = get_mem_cgroup_from_mm(NULL);
+	set_active_memcg(old);
+	return payer;
+}
+
 /* Returns the serial of the configuration in force, 0: there is none. */
 static u64 begin(struct synq_net *sn, struct mem_cgroup **payer)
 {
@@ -370,7 +381,8 @@ static u64 begin(struct synq_net *sn, struct mem_cgroup **payer)
 	if (conf) {
 		serial = conf->serial;
 		*payer = conf->payer;
-		conf->payer = NULL;
+		/* Who takes out matches (expire.c) makes a copy, to be paid for, too. */
+		conf->payer = conf->first_end ? get_again(*payer) : NULL;
 	}
 	mutex_unlock(&sn->lock);
 	return serial;

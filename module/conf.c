@@ -26,6 +26,7 @@
 #include "chunks.h"
 #include "compat.h"
 #include "conf.h"
+#include "expire.h"
 #include "policer.h"
 
 static BLOCKING_NOTIFIER_HEAD(observers);
@@ -126,8 +127,10 @@ struct synq_conf *synq_conf_copy(const struct synq_conf *conf)
 	copy->payer = get_mem_cgroup_from_mm(current->mm);
 	synq_lpm_init(&copy->lpm[0], 32);
 	synq_lpm_init(&copy->lpm[1], 128);
-	for (i = 0; i < SYNQ_SLOTS; i++)
+	for (i = 0; i < SYNQ_SLOTS; i++) {
 		copy->class[i].aggregates = NULL;
+		copy->class[i].networks = NULL;
+	}
 	for (i = 0; i < copy->n_listeners; i++)
 		synq_port_get(copy->listener[i].port);
 	if (copy->forwarded.port)
@@ -158,8 +161,10 @@ void synq_conf_free(struct synq_conf *conf)
 		synq_port_put(conf->listener[i].port);
 	if (conf->forwarded.port)
 		synq_port_put(conf->forwarded.port);
-	for (i = 0; i < SYNQ_SLOTS; i++)
+	for (i = 0; i < SYNQ_SLOTS; i++) {
 		synq_aggregate_put(conf->class[i].aggregates);
+		synq_aggregate_put(conf->class[i].networks);
+	}
 	synq_chunks_drop(&conf->lpm[0]);
 	synq_chunks_drop(&conf->lpm[1]);
 	for (i = 0; i < conf->n_services; i++) {
@@ -274,6 +279,25 @@ static u32 reset_slots(struct synq_net *sn, const struct synq_conf *old,
 	return fresh;
 }
 
+/* Readers see @conf, or NULL, from now on. */
+static void replace(struct synq_net *sn, struct synq_conf *conf)
+{
+	struct synq_conf *old = rcu_dereference_protected(sn->conf,
+							  lockdep_is_held(&sn->lock));
+
+	if (conf)
+		conf->serial = atomic64_inc_return(&serial);
+	rcu_assign_pointer(sn->conf, conf);
+	if (conf) {
+		synq_index_later(sn);
+		synq_expire_later(sn);
+	}
+	if (!old)
+		return;
+	INIT_RCU_WORK(&old->free, free_late);
+	queue_rcu_work(synq_workqueue, &old->free);
+}
+
 /**
  * synq_conf_publish() - make a configuration the one in force
  * @sn: network namespace
@@ -302,20 +326,28 @@ int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf)
 	old = rcu_dereference_protected(sn->conf, lockdep_is_held(&sn->lock));
 	if (conf) {
 		conf->generation = ++sn->generation;
-		conf->serial = atomic64_inc_return(&serial);
 		change.fresh = reset_slots(sn, old, conf);
 	}
-	rcu_assign_pointer(sn->conf, change.conf ? conf : NULL);
-	if (change.conf)
-		synq_index_later(sn);
+	replace(sn, change.conf ? conf : NULL);
 	blocking_notifier_call_chain(&observers, SYNQ_CONF_PUBLISHED, &change);
 	if (conf && !change.conf)
 		synq_conf_free(conf);
-	if (!old)
-		return 0;
-	INIT_RCU_WORK(&old->free, free_late);
-	queue_rcu_work(synq_workqueue, &old->free);
 	return 0;
+}
+
+/**
+ * synq_conf_renew() - replace the configuration by itself, without some of its matches
+ * @sn: network namespace
+ * @conf: made from what is in force
+ *
+ * Its generation is the same: nobody has changed it.
+ *
+ * Context: process, &synq_net.lock held
+ */
+void synq_conf_renew(struct synq_net *sn, struct synq_conf *conf)
+{
+	lockdep_assert_held(&sn->lock);
+	replace(sn, conf);
 }
 
 /**

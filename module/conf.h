@@ -29,6 +29,8 @@ struct synq_aggregates;
  * @source_tbf: parameters of the sources' buckets, set if @source_rate is not 0
  * @aggregates: the sources' buckets, with a reference; NULL without @source_rate,
  *	and while the configuration is a draft
+ * @net_tbf: parameters of the buckets of their networks, set if @net_rate is not 0
+ * @networks: these buckets, likewise; NULL without @net_rate
  * @bucket_rate: of the class's bucket or, without @rate, of its strays'; 0: none
  * @bucket_per: seconds in which it has so many
  * @rate: SYNs in @rate_per, 0: no limit
@@ -40,7 +42,12 @@ struct synq_aggregates;
  * @source_burst: SYNs, as given; 0: by default
  * @source_burst_effective: SYNs, 0 without @source_rate
  * @source_len: bits of an address that make a source, IPv4 and IPv6
- * @given: BIT() of the netlink number of each attribute that was given
+ * @net_rate: SYNs of each network of a source in @net_rate_per, 0: no limit
+ * @net_rate_per: seconds
+ * @net_burst: SYNs, as given; 0: by default
+ * @net_burst_effective: SYNs, 0 without @net_rate
+ * @net_len: bits of an address that make a network, IPv4 and IPv6
+ * @given: BIT_ULL() of the netlink number of each attribute that was given
  * @mark: value inside the mask, not shifted; 0: none
  * @mark_bits: the same, shifted into the mask
  * @matches: prefixes that name the class
@@ -70,15 +77,25 @@ struct synq_class {
 	struct synq_tbf stray_tbf;
 	struct synq_source_rate source_tbf;
 	struct synq_aggregates *aggregates;
+	struct synq_aggregates *networks;
+	struct synq_source_rate net_tbf;
 	u32 bucket_rate;
+	u32 bucket_per;
 	u32 rate;
+	u32 rate_per;
 	u32 burst;
 	u32 burst_effective;
 	u32 source_rate;
+	u32 source_rate_per;
 	u32 source_burst;
 	u32 source_burst_effective;
 	u8 source_len[2];
-	u32 given;
+	u8 net_len[2];
+	u32 net_rate;
+	u32 net_rate_per;
+	u32 net_burst;
+	u32 net_burst_effective;
+	u64 given;
 	u32 mark;
 	u32 mark_bits;
 	u32 matches;
@@ -92,9 +109,6 @@ struct synq_class {
 	u8 cap;
 	u32 max_wait;
 	u32 max_wait_effective;
-	u16 bucket_per;
-	u16 rate_per;
-	u16 source_rate_per;
 	u16 weight;
 	u8 min_share;
 	u8 excess;
@@ -117,7 +131,7 @@ struct synq_class {
  * @observe: count what would be done, and do nothing ("enforce off")
  * @inside: connections that its server may work on; 0: as many as it likes
  * @requests: then the requests of kept connections have to wait, too
- * @given: BIT() of the netlink number of each attribute that was given
+ * @given: BIT_ULL() of the netlink number of each attribute that was given
  */
 struct synq_listener {
 	struct synq_port *port;
@@ -129,12 +143,12 @@ struct synq_listener {
 	bool observe;
 	u32 inside;
 	bool requests;
-	u32 given;
+	u64 given;
 };
 
 /**
  * struct synq_conf - a snapshot: immutable once published, but for the indexes of
- *	its prefixes, and @payer
+ *	its prefixes, @payer and @first_end
  * @free: after a grace period
  * @payer: memory control group of who began its transaction, with a reference, until
  *	chunks.c takes it away; may be NULL
@@ -147,6 +161,7 @@ struct synq_listener {
  * @class: by slot
  * @lpm: source prefixes of matches without a service, IPv4 and IPv6; the value is
  *	the slot plus one
+ * @first_end: not later than the first end of a match, see expire.h; 0: none ends
  * @weights: of all classes that have a share
  * @n_sharing: their number; at least 1
  * @min_shares: some class has a minimum share
@@ -173,6 +188,7 @@ struct synq_conf {
 	u8 order[SYNQ_SLOTS];
 	struct synq_class class[SYNQ_SLOTS];
 	struct synq_lpm lpm[2];
+	u32 first_end;
 	u32 weights;
 	u8 n_sharing;
 	bool min_shares;
@@ -209,6 +225,7 @@ void synq_conf_free(struct synq_conf *conf);
 int synq_conf_finish(struct synq_conf *conf, const struct net *net,
 		     struct netlink_ext_ack *extack);
 int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf);
+void synq_conf_renew(struct synq_net *sn, struct synq_conf *conf);
 void synq_conf_exit(struct synq_net *sn);
 void synq_conf_set_bypass(struct synq_net *sn, bool bypass);
 bool synq_conf_is_empty(const struct synq_conf *conf);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Edits of a configuration that is not published: classes, matches, listeners.
+ * Edits of a configuration that is not published: classes, listeners, and services of
+ * other hosts; matches are in match.c.
  *
  * Each checks what concerns it alone, and changes nothing if it refuses; what
  * concerns all classes together (priorities, reserves, shares, marks) is checked
@@ -13,7 +14,6 @@
 #include <linux/string.h>
 #include <linux/stringify.h>
 #include "attribute.h"
-#include "chunks.h"
 #include "edit.h"
 
 static const struct synq_conf *current_conf(struct synq_net *sn)
@@ -79,7 +79,7 @@ int synq_edit_add_class(struct synq_net *sn, struct synq_conf *conf,
 		NL_SET_ERR_MSG(extack, "not a class name: a letter, then letters, digits, - and _");
 		return -EINVAL;
 	}
-	if (!(edit->has & BIT(SYNQ_A_CLASS_PRIORITY))) {
+	if (!(edit->has & BIT_ULL(SYNQ_A_CLASS_PRIORITY))) {
 		NL_SET_ERR_MSG(extack, "a class needs a priority");
 		return -EINVAL;
 	}
@@ -168,205 +168,6 @@ int synq_edit_del_class(struct synq_conf *conf, const char *name,
 		return -EBUSY;
 	}
 	*class = (struct synq_class){ .slot = class->slot };
-	return 0;
-}
-
-/* A table for each family; NULL: there is no such service. */
-static struct synq_lpm *find_sources(struct synq_conf *conf,
-				     const struct synq_service_key *key)
-{
-	unsigned int at;
-
-	if (synq_service_is_all(key))
-		return conf->lpm;
-	at = synq_service_place(conf->service, conf->n_services, key);
-	if (at < conf->n_services &&
-	    !synq_service_order(&conf->service[at].key, key))
-		return conf->service[at].lpm;
-	return NULL;
-}
-
-static int check_service(const struct synq_prefix *prefix,
-			 const struct synq_service_key *key,
-			 struct netlink_ext_ack *extack)
-{
-	const bool is_v6 = key->family == SYNQ_SERVICE_V6;
-
-	if (!synq_service_is_valid(key)) {
-		NL_SET_ERR_MSG(extack, "not a destination: bad prefix, or the higher port first");
-		return -EINVAL;
-	}
-	if (key->family != SYNQ_SERVICE_ANY && is_v6 != prefix->is_v6) {
-		NL_SET_ERR_MSG(extack, "source and destination are of different families");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int add_service(struct synq_conf *conf,
-		       const struct synq_service_key *key,
-		       struct netlink_ext_ack *extack)
-{
-	unsigned int at = synq_service_place(conf->service, conf->n_services,
-					     key);
-	struct synq_service *service = &conf->service[at];
-	unsigned int i;
-
-	for (i = 0; i < conf->n_services; i++) {
-		if (!synq_service_crosses(&conf->service[i].key, key))
-			continue;
-		NL_SET_ERR_MSG(extack, "the ports partly overlap a match to the same addresses");
-		return -EINVAL;
-	}
-	if (conf->n_services == SYNQ_SERVICES_MAX) {
-		NL_SET_ERR_MSG(extack, "matches have 64 different destinations already");
-		return -ENOSPC;
-	}
-	memmove(service + 1, service,
-		(conf->n_services - at) * sizeof(*service));
-	service->key = *key;
-	synq_lpm_init(&service->lpm[0], 32);
-	synq_lpm_init(&service->lpm[1], 128);
-	conf->n_services++;
-	return 0;
-}
-
-/* Goes with its last match. */
-static void tidy_service(struct synq_conf *conf,
-			 const struct synq_service_key *key)
-{
-	struct synq_lpm *lpm = find_sources(conf, key);
-	struct synq_service *service;
-
-	if (!lpm || lpm == conf->lpm || lpm[0].prefixes || lpm[1].prefixes)
-		return;
-	service = container_of(lpm, struct synq_service, lpm[0]);
-	synq_chunks_drop(&service->lpm[0]);
-	synq_chunks_drop(&service->lpm[1]);
-	conf->n_services--;
-	memmove(service, service + 1,
-		(&conf->service[conf->n_services] - service) *
-		sizeof(*service));
-}
-
-static int insert(struct synq_conf *conf, const struct synq_prefix *prefix,
-		  const struct synq_service_key *service, u16 value,
-		  bool exists, struct netlink_ext_ack *extack)
-{
-	struct synq_lpm *lpm = &find_sources(conf, service)[prefix->is_v6];
-	int err = synq_chunks_own(lpm, prefix->addr, prefix->len, true);
-
-	if (!err)
-		err = synq_lpm_insert(lpm, prefix->addr, prefix->len, value,
-				      exists);
-	if (err == -EEXIST)
-		NL_SET_ERR_MSG(extack, "there is a match for this prefix");
-	if (err == -EINVAL)
-		NL_SET_ERR_MSG(extack, "not a prefix: too long, or host bits are set");
-	return err;
-}
-
-/**
- * synq_edit_put_match() - give a prefix a class
- * @conf: not published
- * @prefix: of the source
- * @service: where it has the class
- * @class: name
- * @how: what class the prefix must have there already
- * @extack: says why not
- *
- * Context: &synq_net.lock held
- * Return: 0, -ENOENT, -EEXIST, -EINVAL, -ENOSPC or -ENOMEM
- */
-int synq_edit_put_match(struct synq_conf *conf,
-			const struct synq_prefix *prefix,
-			const struct synq_service_key *service,
-			const char *class, enum synq_match_edit how,
-			struct netlink_ext_ack *extack)
-{
-	struct synq_class *c = find_class(conf, class, extack);
-	bool exists = how == SYNQ_MATCH_SET;
-	struct synq_lpm *lpm;
-	int err;
-	u16 was;
-
-	if (!c)
-		return -ENOENT;
-	err = check_service(prefix, service, extack);
-	if (err)
-		return err;
-	lpm = find_sources(conf, service);
-	was = lpm ? synq_lpm_get(&lpm[prefix->is_v6], prefix->addr,
-				 prefix->len) : 0;
-	if (how == SYNQ_MATCH_EXIST && was == c->slot + 1)
-		return 0;
-	if (how == SYNQ_MATCH_EXIST && was) {
-		NL_SET_ERR_MSG(extack, "there is a match of another class for this prefix");
-		return -EEXIST;
-	}
-	if (exists && !was) {
-		NL_SET_ERR_MSG(extack, "there is no match for this prefix");
-		return -ENOENT;
-	}
-	if (!exists && synq_conf_matches(conf) >= SYNQ_MATCHES_MAX) {
-		NL_SET_ERR_MSG(extack, "there are too many matches");
-		return -ENOSPC;
-	}
-	if (!lpm)
-		err = add_service(conf, service, extack);
-	if (err)
-		return err;
-	err = insert(conf, prefix, service, c->slot + 1, exists, extack);
-	if (err) {
-		tidy_service(conf, service);
-		return err;
-	}
-	c->matches++;
-	if (was)
-		conf->class[was - 1].matches--;
-	return 0;
-}
-
-/**
- * synq_edit_del_match() - take a match out
- * @conf: not published
- * @prefix: of the source
- * @service: where it has a class
- * @exist: it is no error if it has none
- * @extack: says why not
- *
- * Context: &synq_net.lock held
- * Return: 0, -ENOENT or -ENOMEM
- */
-int synq_edit_del_match(struct synq_conf *conf,
-			const struct synq_prefix *prefix,
-			const struct synq_service_key *service, bool exist,
-			struct netlink_ext_ack *extack)
-{
-	struct synq_lpm *lpm = find_sources(conf, service);
-	u16 was = 0;
-	int err;
-
-	if (lpm) {
-		lpm += prefix->is_v6;
-		was = synq_lpm_get(lpm, prefix->addr, prefix->len);
-	}
-	if (!was && exist)
-		return 0;
-	if (!was) {
-		NL_SET_ERR_MSG(extack, "there is no match for this prefix");
-		return -ENOENT;
-	}
-	err = synq_chunks_own(lpm, prefix->addr, prefix->len, false);
-	if (!err)
-		err = synq_lpm_remove(lpm, prefix->addr, prefix->len);
-	if (err)
-		return err;
-	conf->class[was - 1].matches--;
-	/* Else the memory of all that ever were stays, to no purpose. */
-	if (!lpm->prefixes)
-		synq_chunks_drop(lpm);
-	tidy_service(conf, service);
 	return 0;
 }
 

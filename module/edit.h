@@ -45,11 +45,12 @@ int synq_edit_put_match(struct synq_conf *conf,
 			const struct synq_prefix *prefix,
 			const struct synq_service_key *service,
 			const char *class, enum synq_match_edit how,
-			struct netlink_ext_ack *extack);
+			u32 timeout, struct netlink_ext_ack *extack);
 int synq_edit_del_match(struct synq_conf *conf,
 			const struct synq_prefix *prefix,
 			const struct synq_service_key *service, bool exist,
 			struct netlink_ext_ack *extack);
+int synq_edit_expire(struct synq_conf *conf, u32 now);
 int synq_edit_add_listener(struct synq_net *sn, struct synq_conf *conf, u16 port,
 			   const struct synq_edit *edit,
 			   struct netlink_ext_ack *extack);

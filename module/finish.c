@@ -54,7 +54,7 @@ static void put_in_order(struct synq_conf *conf)
 
 static bool is_given(const struct synq_class *class, u8 attr)
 {
-	return class->given & BIT(attr);
+	return class->given & BIT_ULL(attr);
 }
 
 static int give_reserves(struct synq_conf *conf, struct netlink_ext_ack *extack)
@@ -158,6 +158,12 @@ static int check_marks(struct synq_conf *conf, const struct net *net,
 	return 0;
 }
 
+/* A bucket that takes longer to fill than the clock has units for: see tbf.c. */
+static bool fills(u32 rate, u32 per, u32 burst)
+{
+	return !rate || burst <= (u64)(SYNQ_TBF_FILL_MAX / per) * rate;
+}
+
 static int check_classes(const struct synq_conf *conf,
 			 struct netlink_ext_ack *extack)
 {
@@ -184,6 +190,14 @@ static int check_classes(const struct synq_conf *conf,
 		err = synq_attr_check_whole(&synq_class_attrs, class, extack);
 		if (err)
 			return err;
+		if (!fills(class->rate, class->rate_per, class->burst) ||
+		    !fills(class->source_rate, class->source_rate_per,
+			   class->source_burst) ||
+		    !fills(class->net_rate, class->net_rate_per,
+			   class->net_burst)) {
+			NL_SET_ERR_MSG(extack, "at this rate the burst takes more than 24000 days");
+			return -EINVAL;
+		}
 	}
 	return 0;
 }
@@ -216,10 +230,16 @@ static void set_source_buckets(struct synq_class *class)
 	class->source_burst_effective = burst_of(class->source_rate,
 						 class->source_rate_per,
 						 class->source_burst);
+	class->net_burst_effective = burst_of(class->net_rate,
+					      class->net_rate_per,
+					      class->net_burst);
 	if (!class->source_rate)
 		return;
 	synq_source_init(&class->source_tbf, class->source_rate,
 			 class->source_rate_per, class->source_burst_effective);
+	if (class->net_rate)
+		synq_source_init(&class->net_tbf, class->net_rate,
+				 class->net_rate_per, class->net_burst_effective);
 	if (!class->rate) {
 		class->bucket_rate = min_t(u32, STRAYS * class->source_rate,
 					   SYNQ_RATE_MAX);

@@ -163,6 +163,7 @@ const struct synq_excess_row synq_excess_row[SYNQ_EXCESSES] = {
  * @sk: listener; NULL: it is for another host
  * @record: of @sk
  * @client: its sender
+ * @why: it has its class
  * @history: whether it was refused before
  */
 struct syn {
@@ -174,8 +175,50 @@ struct syn {
 	struct sock *sk;
 	struct synq_record *record;
 	const struct synq_client *client;
+	struct synq_why why;
 	struct synq_refusal_syn history;
 };
+
+/* How it would have been classified, if that is to the same class. */
+static noinline const struct synq_why *
+without_mark(const struct synq_conf *conf, const struct synq_client *client,
+	     const struct synq_class *class, struct synq_why *why)
+{
+	struct synq_client unmarked = *client;
+
+	unmarked.mark = 0;
+	return synq_classify(conf, &unmarked, why) == class ? why : NULL;
+}
+
+/**
+ * synq_judge_counter() - what counts how a SYN has its class
+ * @conf: snapshot
+ * @client: what was known of it
+ * @class: that it has
+ * @why: it has that
+ *
+ * A mark that only says what the matches do is no news: mostly it is our own, from
+ * PREROUTING (peek.c).
+ *
+ * Context: any; the caller keeps the snapshot
+ * Return: a counter; SYNQ_COUNT_SEEN: none, for nothing has matched
+ */
+enum synq_counter synq_judge_counter(const struct synq_conf *conf,
+				     const struct synq_client *client,
+				     const struct synq_class *class,
+				     const struct synq_why *why)
+{
+	struct synq_why other;
+
+	if (why->why == SYNQ_REASON_MARK) {
+		why = without_mark(conf, client, class, &other);
+		if (!why)
+			return SYNQ_COUNT_BY_MARK;
+	}
+	if (why->why != SYNQ_REASON_MATCH)
+		return SYNQ_COUNT_SEEN;
+	return why->service ? SYNQ_COUNT_BY_SERVICE : SYNQ_COUNT_BY_PREFIX;
+}
 
 static void count(const struct syn *syn, enum synq_counter counter)
 {
@@ -247,7 +290,7 @@ static noinline enum synq_verdict ask_policer(struct syn *syn)
 		count(syn, SYNQ_COUNT_SOURCE_UNTRACKED);
 	if (answer == SYNQ_SOURCE_CONFORMS)
 		return SYNQ_VERDICT_ADMIT;
-	syn->history.source_exceeded = answer == SYNQ_SOURCE_EXCEEDS;
+	syn->history.source_exceeded = synq_source_whose(answer);
 	return excess_of(syn);
 }
 
@@ -344,12 +387,16 @@ static enum synq_verdict carry_out(const struct syn *syn, enum synq_verdict verd
 	count(syn, synq_verdict_row[verdict].counter);
 	if (synq_verdict_row[verdict].is_excess && syn->history.source_exceeded)
 		count(syn, SYNQ_COUNT_SOURCE_EXCEEDED);
+	if (synq_verdict_row[verdict].is_excess && syn->history.source_exceeded > 1)
+		count(syn, SYNQ_COUNT_NET_EXCEEDED);
 	return verdict;
 }
 
 /* Counts it as seen. */
 static void recall(struct syn *syn, const struct synq_segment *seg)
 {
+	enum synq_counter by = synq_judge_counter(syn->conf, syn->client,
+						  syn->class, &syn->why);
 	struct synq_refusal_syn *history = &syn->history;
 
 	history->saddr = seg->client.addr;
@@ -357,6 +404,8 @@ static void recall(struct syn *syn, const struct synq_segment *seg)
 	history->now_ns = ktime_get_ns();
 	history->hash = synq_segment_fingerprint(syn->sn, seg);
 	count(syn, SYNQ_COUNT_SEEN);
+	if (by != SYNQ_COUNT_SEEN)
+		count(syn, by);
 	if (synq_refusal_find(syn->sn, history))
 		count(syn, SYNQ_COUNT_RETRIES);
 }
@@ -452,7 +501,7 @@ bool synq_judge(struct synq_record *record, struct sock *sk, struct sk_buff *skb
 	if (!syn.conf || is_unwanted(skb, is_v6))
 		return true;
 	read_segment(&seg, sk, skb, is_v6);
-	syn.class = synq_classify(syn.conf, syn.client, NULL);
+	syn.class = synq_classify(syn.conf, syn.client, &syn.why);
 	synq_classify_mark(syn.conf, skb, syn.class);
 	note = listener.observe ? NULL :
 	       synq_standing_reach(syn.conf, &seg, sk, listener.port);
@@ -489,13 +538,14 @@ bool synq_judge_forwarded(struct synq_net *sn, const struct synq_conf *conf,
 		.sn = sn,
 		.conf = conf,
 		.listener = &conf->forwarded,
-		.class = synq_classify(conf, &seg->client, NULL),
 		.skb = skb,
 		.client = &seg->client,
 	};
-	bool observes = synq_conf_observes(conf, syn.listener, syn.class);
 	enum synq_verdict verdict = SYNQ_VERDICT_ADMIT;
+	bool observes;
 
+	syn.class = synq_classify(conf, syn.client, &syn.why);
+	observes = synq_conf_observes(conf, syn.listener, syn.class);
 	synq_classify_mark(conf, skb, syn.class);
 	recall(&syn, seg);
 	if (syn.class->slot != SYNQ_SLOT_LOCAL)

@@ -56,6 +56,10 @@ struct synq_excess_row {
 
 extern const struct synq_excess_row synq_excess_row[SYNQ_EXCESSES];
 
+enum synq_counter synq_judge_counter(const struct synq_conf *conf,
+				     const struct synq_client *client,
+				     const struct synq_class *class,
+				     const struct synq_why *why);
 bool synq_judge(struct synq_record *record, struct sock *sk, struct sk_buff *skb);
 bool synq_judge_forwarded(struct synq_net *sn, const struct synq_conf *conf,
 			  struct sk_buff *skb, const struct synq_segment *seg);

@@ -303,35 +303,35 @@ void synq_lpm_touched(const struct synq_lpm *lpm, const u8 *key, u8 len,
 }
 
 /**
- * synq_lpm_get() - the value of exactly this prefix
+ * synq_lpm_find() - the node of exactly this prefix
  * @lpm: trie
  * @key: address bits in network order, @lpm->bits of them
  * @len: prefix length, bits
  *
- * Context: the trie does not change meanwhile.
- * Return: the value, or 0 if there is no such prefix, a bit after @len that is
+ * Context: Any; the trie does not change meanwhile.
+ * Return: the node, or NULL if there is no such prefix, a bit after @len that is
  * not zero included.
  */
-u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len)
+struct synq_lpm_node *synq_lpm_find(const struct synq_lpm *lpm, const u8 *key, u8 len)
 {
 	struct synq_lpm_address addr = synq_lpm_load(key, lpm->bits);
-	const struct synq_lpm_node *node;
+	struct synq_lpm_node *node;
 	u32 next = lpm->root;
 
 	if (len > lpm->bits)
-		return 0;
+		return NULL;
 
 	while (next) {
 		node = synq_lpm_at(lpm, next);
 		if (node->len > len || !synq_lpm_contains(node, addr))
-			return 0;
+			return NULL;
 		if (node->len == len)
-			return common(prefix(node), addr) == 128 ?
-			       node->value : 0;
+			return common(prefix(node), addr) == 128 && node->value ?
+			       node : NULL;
 		next = node->child[synq_lpm_bit(addr, node->len)];
 	}
 
-	return 0;
+	return NULL;
 }
 
 /**

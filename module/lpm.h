@@ -36,12 +36,14 @@
  *	free node, @child[0] is the next free one
  * @value: what the prefix maps to, 0: no prefix ends here, or a free node
  * @len: prefix length, bits
+ * @end: the owner's, who writes it after each insertion; means nothing here
  */
 struct synq_lpm_node {
 	u8 key[16] __aligned(8);
 	u32 child[2];
 	u16 value;
 	u8 len;
+	u32 end;
 };
 
 /* Bits by which an index finds its way, at the most. */
@@ -115,7 +117,7 @@ int synq_lpm_remove(struct synq_lpm *lpm, const u8 *key, u8 len);
 /* lpm.c: read; the trie does not change meanwhile */
 void synq_lpm_touched(const struct synq_lpm *lpm, const u8 *key, u8 len,
 		      u32 number[SYNQ_LPM_TOUCHED]);
-u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len);
+struct synq_lpm_node *synq_lpm_find(const struct synq_lpm *lpm, const u8 *key, u8 len);
 u32 synq_lpm_walk(const struct synq_lpm *lpm, u32 cursor,
 		  const struct synq_lpm_node **node);
 
@@ -124,6 +126,22 @@ u16 synq_lpm_lookup32(const struct synq_lpm *lpm, const u8 *key, u8 *len);
 u16 synq_lpm_lookup128(const struct synq_lpm *lpm, const u8 *key, u8 *len);
 u32 synq_lpm_index_level(const struct synq_lpm *lpm, u8 *level);
 void synq_lpm_index_fill(const struct synq_lpm *lpm, struct synq_lpm_index *index);
+
+/**
+ * synq_lpm_get() - the value of exactly this prefix
+ * @lpm: trie
+ * @key: address bits in network order, @lpm->bits of them
+ * @len: prefix length, bits
+ *
+ * Context: the trie does not change meanwhile.
+ * Return: the value, or 0 if there is no such prefix, as for synq_lpm_find()
+ */
+static inline u16 synq_lpm_get(const struct synq_lpm *lpm, const u8 *key, u8 len)
+{
+	const struct synq_lpm_node *node = synq_lpm_find(lpm, key, len);
+
+	return node ? node->value : 0;
+}
 
 /**
  * synq_lpm_lookup() - the value of the longest prefix that contains an address

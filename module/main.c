@@ -14,6 +14,7 @@
 #include "chunks.h"
 #include "conf.h"
 #include "draft.h"
+#include "expire.h"
 #include "follow.h"
 #include "hold.h"
 #include "hook.h"
@@ -51,6 +52,7 @@ static int __net_init net_init(struct net *net)
 	INIT_LIST_HEAD(&sn->drafts);
 	synq_trial_net_init(sn);
 	synq_index_net_init(sn);
+	synq_expire_net_init(sn);
 	synq_listener_net_init(sn);
 	synq_nl_watch_net_init(sn);
 	return 0;
@@ -76,6 +78,7 @@ static void __net_exit net_exit_batch(struct list_head *nets)
 	list_for_each_entry(net, nets, exit_list) {
 		synq_listener_net_exit(synq_net(net));
 		synq_index_net_exit(synq_net(net));
+		synq_expire_net_exit(synq_net(net));
 	}
 	synchronize_rcu();
 }

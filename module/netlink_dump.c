@@ -16,6 +16,7 @@
 #include "attribute.h"
 #include "compat.h"
 #include "conf.h"
+#include "expire.h"
 #include "listener.h"
 #include "netlink.h"
 #include "netlink_gen.h"
@@ -133,6 +134,8 @@ static int put_match_attrs(struct sk_buff *skb, const struct synq_conf *conf,
 	       nla_put_u8(skb, SYNQ_A_MATCH_LENGTH, node->len) ||
 	       nla_put_string(skb, SYNQ_A_MATCH_CLASS,
 			      conf->class[node->value - 1].name) ||
+	       (node->end && nla_put_u32(skb, SYNQ_A_MATCH_TIMEOUT,
+					 synq_expire_left(node->end, synq_expire_now()))) ||
 	       (service && synq_nl_put_service(skb, &service->key,
 					       &synq_nl_match_names));
 }
@@ -157,6 +160,10 @@ static int dump_match(struct dump *d)
 		d->cb->args[0] = 0;
 		d->cb->args[1] = !is_v6;
 		d->cb->args[2] += is_v6;
+		return 0;
+	}
+	if (synq_expire_is_over(node->end, synq_expire_now())) {
+		d->cb->args[0] = next;
 		return 0;
 	}
 	head = dump_put(d, SYNQ_CMD_MATCH_GET);
@@ -298,6 +305,10 @@ static int put_counters(struct sk_buff *skb, struct synq_net *sn,
 		[SYNQ_COUNT_ANSWERED_LONGER] = SYNQ_A_COUNTERS_ANSWERED_LONGER,
 		[SYNQ_COUNT_UNANSWERED] = SYNQ_A_COUNTERS_UNANSWERED,
 		[SYNQ_COUNT_STUCK] = SYNQ_A_COUNTERS_STUCK,
+		[SYNQ_COUNT_NET_EXCEEDED] = SYNQ_A_COUNTERS_NET_EXCEEDED,
+		[SYNQ_COUNT_BY_MARK] = SYNQ_A_COUNTERS_BY_MARK,
+		[SYNQ_COUNT_BY_SERVICE] = SYNQ_A_COUNTERS_BY_SERVICE,
+		[SYNQ_COUNT_BY_PREFIX] = SYNQ_A_COUNTERS_BY_PREFIX,
 		[SYNQ_COUNT_NOT_FOLLOWED] = SYNQ_A_COUNTERS_NOT_FOLLOWED,
 		[SYNQ_COUNT_REQUEST_HELD] = SYNQ_A_COUNTERS_REQUEST_HELD,
 		[SYNQ_COUNT_REQUEST_RELEASED] = SYNQ_A_COUNTERS_REQUEST_RELEASED,
@@ -440,7 +451,7 @@ int synq_nl_refusal_get_dumpit(struct sk_buff *skb,
 }
 
 static int put_source(struct sk_buff *skb, const struct synq_class *class,
-		      const struct synq_source_state *state)
+		      const struct synq_source_state *state, bool is_net)
 {
 	bool is_v4 = synq_aggregate_is_v4(&state->source);
 	const u8 *addr = (const u8 *)state->source.addr;
@@ -449,29 +460,41 @@ static int put_source(struct sk_buff *skb, const struct synq_class *class,
 	       nla_put(skb, SYNQ_A_SOURCE_SOURCE, is_v4 ? 4 : 16,
 		       is_v4 ? addr + 12 : addr) ||
 	       nla_put_u8(skb, SYNQ_A_SOURCE_LENGTH,
-			  class->source_len[!is_v4]) ||
+			  (is_net ? class->net_len : class->source_len)[!is_v4]) ||
+	       (is_net && nla_put_flag(skb, SYNQ_A_SOURCE_NET)) ||
 	       synq_nl_put_u64(skb, SYNQ_A_SOURCE_CONFORMED,
 			       state->conformed) ||
 	       synq_nl_put_u64(skb, SYNQ_A_SOURCE_EXCEEDED, state->exceeded) ||
 	       nla_put_u32(skb, SYNQ_A_SOURCE_TOKENS, state->tokens);
 }
 
-/* The next source from place *@place on, of the next few. */
-static bool next_source(const struct synq_class *class, long *place,
+/* The next source, or network, from place *@place on, of the next few. */
+static bool next_source(const struct synq_class *class, bool is_net, long *place,
 			struct synq_source_state *state)
 {
-	long end = min_t(long, *place + PLACES,
-			 synq_aggregate_places(class->aggregates));
+	const struct synq_aggregates *table = is_net ? class->networks :
+						       class->aggregates;
+	long end = min_t(long, *place + PLACES, synq_aggregate_places(table));
 	u64 now = ktime_get_ns();
 
 	for (; *place < end; ++*place)
-		if (synq_aggregate_get(class->aggregates, &class->source_tbf,
+		if (synq_aggregate_get(table, is_net ? &class->net_tbf :
+						       &class->source_tbf,
 				       *place, now, state))
 			return true;
 	return false;
 }
 
-/* args[0]: position of the class, args[1]: place in its table */
+/* Returns false if there is nothing more in the table of this class. */
+static bool has_places(const struct synq_class *class, bool is_net, long place)
+{
+	const struct synq_aggregates *table = is_net ? class->networks :
+						       class->aggregates;
+
+	return table && place < synq_aggregate_places(table);
+}
+
+/* args[0]: position of the class, args[1]: place in its table, args[2]: of networks */
 static int dump_source(struct dump *d)
 {
 	struct synq_source_state state;
@@ -482,19 +505,19 @@ static int dump_source(struct dump *d)
 	if (d->cb->args[0] >= d->conf->n_positions)
 		return -ENOENT;
 	class = &d->conf->class[d->conf->order[d->cb->args[0]]];
-	if (!class->aggregates ||
-	    d->cb->args[1] >= synq_aggregate_places(class->aggregates)) {
-		d->cb->args[0]++;
+	if (!has_places(class, d->cb->args[2], d->cb->args[1])) {
+		d->cb->args[0] += d->cb->args[2];
 		d->cb->args[1] = 0;
+		d->cb->args[2] = !d->cb->args[2];
 		return 0;
 	}
 	cond_resched();
-	if (!next_source(class, &d->cb->args[1], &state))
+	if (!next_source(class, d->cb->args[2], &d->cb->args[1], &state))
 		return 0;
 	head = dump_put(d, SYNQ_CMD_SOURCE_GET);
 	if (!head)
 		return -EMSGSIZE;
-	err = dump_end(d, head, put_source(d->skb, class, &state));
+	err = dump_end(d, head, put_source(d->skb, class, &state, d->cb->args[2]));
 	if (!err)
 		d->cb->args[1]++;
 	return err;

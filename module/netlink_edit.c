@@ -82,7 +82,7 @@ static void read_attrs(struct synq_edit *edit, const struct synq_attrs *attrs,
 
 		if (attr->show == SYNQ_SHOW_ONLY || !given[attr->id])
 			continue;
-		edit->has |= BIT(attr->id);
+		edit->has |= BIT_ULL(attr->id);
 		edit->value[attr->id] = value_of(attr, given[attr->id]);
 	}
 }
@@ -170,6 +170,7 @@ static int read_match(struct synq_prefix *prefix,
 static int put_match(struct synq_conf *conf, struct genl_info *info,
 		     enum synq_match_edit how)
 {
+	const struct nlattr *timeout = info->attrs[SYNQ_A_MATCH_TIMEOUT];
 	struct synq_service_key service;
 	struct synq_prefix prefix;
 	int err;
@@ -181,7 +182,8 @@ static int put_match(struct synq_conf *conf, struct genl_info *info,
 		return -EINVAL;
 	return synq_edit_put_match(conf, &prefix, &service,
 				   nla_data(info->attrs[SYNQ_A_MATCH_CLASS]),
-				   how, info->extack);
+				   how, timeout ? nla_get_u32(timeout) : 0,
+				   info->extack);
 }
 
 static int add_match(struct synq_net *sn, struct synq_conf *conf,

@@ -34,6 +34,35 @@ static const struct netlink_range_validation synq_a_class_source_burst_range = {
 	.max	= SYNQ_BURST_MAX,
 };
 
+static const struct netlink_range_validation synq_a_class_rate_per_range = {
+	.min	= 1ULL,
+	.max	= SYNQ_RATE_PER_MAX,
+};
+
+static const struct netlink_range_validation synq_a_class_source_rate_per_range = {
+	.min	= 1ULL,
+	.max	= SYNQ_RATE_PER_MAX,
+};
+
+static const struct netlink_range_validation synq_a_class_net_rate_range = {
+	.max	= SYNQ_SOURCE_RATE_MAX,
+};
+
+static const struct netlink_range_validation synq_a_class_net_rate_per_range = {
+	.min	= 1ULL,
+	.max	= SYNQ_RATE_PER_MAX,
+};
+
+static const struct netlink_range_validation synq_a_class_net_burst_range = {
+	.min	= 1ULL,
+	.max	= SYNQ_BURST_MAX,
+};
+
+static const struct netlink_range_validation synq_a_match_timeout_range = {
+	.min	= 1ULL,
+	.max	= SYNQ_MATCH_TIMEOUT_MAX,
+};
+
 /* SYNQ_CMD_CONF_BEGIN - do */
 static const struct nla_policy synq_conf_begin_nl_policy[SYNQ_A_CONF_REPLACE + 1] = {
 	[SYNQ_A_CONF_GENERATION] = { .type = NLA_U32, },
@@ -58,7 +87,7 @@ static const struct nla_policy synq_bypass_set_nl_policy[SYNQ_A_CONF_BYPASS + 1]
 };
 
 /* SYNQ_CMD_CLASS_ADD - do */
-static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_SOURCE_RATE_PER + 1] = {
+static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_NET_LEN_V6 + 1] = {
 	[SYNQ_A_CLASS_NAME] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
 	[SYNQ_A_CLASS_PRIORITY] = NLA_POLICY_MAX(NLA_U8, SYNQ_PRIORITY_MAX),
 	[SYNQ_A_CLASS_DEFAULT] = NLA_POLICY_MAX(NLA_U8, 1),
@@ -77,12 +106,17 @@ static const struct nla_policy synq_class_add_nl_policy[SYNQ_A_CLASS_SOURCE_RATE
 	[SYNQ_A_CLASS_MIN_SHARE] = NLA_POLICY_MAX(NLA_U8, SYNQ_MIN_SHARE_MAX),
 	[SYNQ_A_CLASS_COOKIES] = NLA_POLICY_MAX(NLA_U8, 3),
 	[SYNQ_A_CLASS_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
-	[SYNQ_A_CLASS_RATE_PER] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_RATE_PER_MAX),
-	[SYNQ_A_CLASS_SOURCE_RATE_PER] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_RATE_PER_MAX),
+	[SYNQ_A_CLASS_RATE_PER] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_rate_per_range),
+	[SYNQ_A_CLASS_SOURCE_RATE_PER] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_source_rate_per_range),
+	[SYNQ_A_CLASS_NET_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_net_rate_range),
+	[SYNQ_A_CLASS_NET_RATE_PER] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_net_rate_per_range),
+	[SYNQ_A_CLASS_NET_BURST] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_net_burst_range),
+	[SYNQ_A_CLASS_NET_LEN_V4] = NLA_POLICY_RANGE(NLA_U8, 1, SYNQ_SOURCE_LEN_V4_MAX),
+	[SYNQ_A_CLASS_NET_LEN_V6] = NLA_POLICY_RANGE(NLA_U8, 1, SYNQ_SOURCE_LEN_V6_MAX),
 };
 
 /* SYNQ_CMD_CLASS_SET - do */
-static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_SOURCE_RATE_PER + 1] = {
+static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_NET_LEN_V6 + 1] = {
 	[SYNQ_A_CLASS_NAME] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
 	[SYNQ_A_CLASS_PRIORITY] = NLA_POLICY_MAX(NLA_U8, SYNQ_PRIORITY_MAX),
 	[SYNQ_A_CLASS_DEFAULT] = NLA_POLICY_MAX(NLA_U8, 1),
@@ -101,8 +135,13 @@ static const struct nla_policy synq_class_set_nl_policy[SYNQ_A_CLASS_SOURCE_RATE
 	[SYNQ_A_CLASS_MIN_SHARE] = NLA_POLICY_MAX(NLA_U8, SYNQ_MIN_SHARE_MAX),
 	[SYNQ_A_CLASS_COOKIES] = NLA_POLICY_MAX(NLA_U8, 3),
 	[SYNQ_A_CLASS_ENFORCE] = NLA_POLICY_MAX(NLA_U8, 1),
-	[SYNQ_A_CLASS_RATE_PER] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_RATE_PER_MAX),
-	[SYNQ_A_CLASS_SOURCE_RATE_PER] = NLA_POLICY_RANGE(NLA_U16, 1, SYNQ_RATE_PER_MAX),
+	[SYNQ_A_CLASS_RATE_PER] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_rate_per_range),
+	[SYNQ_A_CLASS_SOURCE_RATE_PER] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_source_rate_per_range),
+	[SYNQ_A_CLASS_NET_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_net_rate_range),
+	[SYNQ_A_CLASS_NET_RATE_PER] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_net_rate_per_range),
+	[SYNQ_A_CLASS_NET_BURST] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_class_net_burst_range),
+	[SYNQ_A_CLASS_NET_LEN_V4] = NLA_POLICY_RANGE(NLA_U8, 1, SYNQ_SOURCE_LEN_V4_MAX),
+	[SYNQ_A_CLASS_NET_LEN_V6] = NLA_POLICY_RANGE(NLA_U8, 1, SYNQ_SOURCE_LEN_V6_MAX),
 };
 
 /* SYNQ_CMD_CLASS_DEL - do */
@@ -111,7 +150,7 @@ static const struct nla_policy synq_class_del_nl_policy[SYNQ_A_CLASS_NAME + 1] =
 };
 
 /* SYNQ_CMD_MATCH_ADD - do */
-static const struct nla_policy synq_match_add_nl_policy[SYNQ_A_MATCH_EXIST + 1] = {
+static const struct nla_policy synq_match_add_nl_policy[SYNQ_A_MATCH_TIMEOUT + 1] = {
 	[SYNQ_A_MATCH_SOURCE] = { .type = NLA_BINARY, },
 	[SYNQ_A_MATCH_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
 	[SYNQ_A_MATCH_CLASS] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
@@ -120,10 +159,11 @@ static const struct nla_policy synq_match_add_nl_policy[SYNQ_A_MATCH_EXIST + 1] 
 	[SYNQ_A_MATCH_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[SYNQ_A_MATCH_PORT_LAST] = NLA_POLICY_MIN(NLA_U16, 1),
 	[SYNQ_A_MATCH_EXIST] = { .type = NLA_FLAG, },
+	[SYNQ_A_MATCH_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_match_timeout_range),
 };
 
 /* SYNQ_CMD_MATCH_SET - do */
-static const struct nla_policy synq_match_set_nl_policy[SYNQ_A_MATCH_PORT_LAST + 1] = {
+static const struct nla_policy synq_match_set_nl_policy[SYNQ_A_MATCH_TIMEOUT + 1] = {
 	[SYNQ_A_MATCH_SOURCE] = { .type = NLA_BINARY, },
 	[SYNQ_A_MATCH_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
 	[SYNQ_A_MATCH_CLASS] = { .type = NLA_NUL_STRING, .len = SYNQ_NAME_MAX, },
@@ -131,6 +171,7 @@ static const struct nla_policy synq_match_set_nl_policy[SYNQ_A_MATCH_PORT_LAST +
 	[SYNQ_A_MATCH_TO_LENGTH] = NLA_POLICY_MAX(NLA_U8, 128),
 	[SYNQ_A_MATCH_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[SYNQ_A_MATCH_PORT_LAST] = NLA_POLICY_MIN(NLA_U16, 1),
+	[SYNQ_A_MATCH_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &synq_a_match_timeout_range),
 };
 
 /* SYNQ_CMD_MATCH_DEL - do */
@@ -250,14 +291,14 @@ const struct genl_split_ops synq_nl_ops[26] = {
 		.cmd		= SYNQ_CMD_CLASS_ADD,
 		.doit		= synq_nl_class_add_doit,
 		.policy		= synq_class_add_nl_policy,
-		.maxattr	= SYNQ_A_CLASS_SOURCE_RATE_PER,
+		.maxattr	= SYNQ_A_CLASS_NET_LEN_V6,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= SYNQ_CMD_CLASS_SET,
 		.doit		= synq_nl_class_set_doit,
 		.policy		= synq_class_set_nl_policy,
-		.maxattr	= SYNQ_A_CLASS_SOURCE_RATE_PER,
+		.maxattr	= SYNQ_A_CLASS_NET_LEN_V6,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -276,14 +317,14 @@ const struct genl_split_ops synq_nl_ops[26] = {
 		.cmd		= SYNQ_CMD_MATCH_ADD,
 		.doit		= synq_nl_match_add_doit,
 		.policy		= synq_match_add_nl_policy,
-		.maxattr	= SYNQ_A_MATCH_EXIST,
+		.maxattr	= SYNQ_A_MATCH_TIMEOUT,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= SYNQ_CMD_MATCH_SET,
 		.doit		= synq_nl_match_set_doit,
 		.policy		= synq_match_set_nl_policy,
-		.maxattr	= SYNQ_A_MATCH_PORT_LAST,
+		.maxattr	= SYNQ_A_MATCH_TIMEOUT,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

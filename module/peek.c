@@ -192,7 +192,8 @@ struct synq_note *synq_standing_reach(const struct synq_conf *conf,
 static noinline const struct synq_class *
 class_by_mark_or_service(struct net *net, const struct synq_conf *conf,
 			 const struct sk_buff *skb, const void *saddr,
-			 const void *daddr, __be16 dport, bool is_v6)
+			 const void *daddr, __be16 dport, bool is_v6,
+			 enum synq_counter *by)
 {
 	const struct synq_client client = {
 		.addr = saddr,
@@ -204,21 +205,34 @@ class_by_mark_or_service(struct net *net, const struct synq_conf *conf,
 						 saddr),
 	};
 
-	return synq_classify(conf, &client, NULL);
+	const struct synq_class *class;
+	struct synq_why why;
+
+	class = synq_classify(conf, &client, &why);
+	*by = synq_judge_counter(conf, &client, class, &why);
+	return class;
 }
 
+/* Sets @by to the counter for how it was found, or to SYNQ_COUNT_SEEN. */
 static __always_inline const struct synq_class *
 class_of(struct net *net, const struct synq_conf *conf,
 	 const struct sk_buff *skb, const void *saddr, const void *daddr,
-	 __be16 dport, bool is_v6)
+	 __be16 dport, bool is_v6, enum synq_counter *by)
 {
 	u16 value;
 
-	if (unlikely(skb->mark & conf->mark_mask || conf->n_services))
-		return class_by_mark_or_service(net, conf, skb, saddr, daddr,
-						dport, is_v6);
+	if (unlikely(skb->mark & conf->mark_mask || conf->n_services)) {
+		const struct synq_class *class;
+		enum synq_counter found;	/* in memory, but for this only */
+
+		class = class_by_mark_or_service(net, conf, skb, saddr, daddr,
+						 dport, is_v6, &found);
+		*by = found;
+		return class;
+	}
 	value = is_v6 ? synq_lpm_lookup128(&conf->lpm[1], saddr, NULL) :
 			synq_lpm_lookup32(&conf->lpm[0], saddr, NULL);
+	*by = value ? SYNQ_COUNT_BY_PREFIX : SYNQ_COUNT_SEEN;
 	if (value)
 		return conf->class - 1 + value;
 	return synq_classify_unmatched(conf, synq_classify_is_own(net, skb->skb_iif,
@@ -307,7 +321,7 @@ static noinline void sample(struct synq_refusals *refusals, const void *saddr,
 			    const struct synq_port *port,
 			    const struct synq_class *class,
 			    enum synq_verdict verdict, bool is_retry,
-			    bool source_exceeded, bool is_v6)
+			    u8 source_exceeded, bool is_v6)
 {
 	const struct synq_refusal_syn syn = {
 		.saddr = saddr,
@@ -323,15 +337,21 @@ static noinline void sample(struct synq_refusals *refusals, const void *saddr,
 /* Counts a SYN that is dropped. */
 static __always_inline u64 __percpu *count(const struct synq_port *port,
 					   const struct synq_class *class,
+					   enum synq_counter by,
 					   enum synq_verdict verdict,
-					   bool source_exceeded)
+					   u8 source_exceeded)
 {
 	u64 __percpu *counter = port->counters->n[class->slot];
 
 	this_cpu_inc(counter[SYNQ_COUNT_SEEN]);
+	if (by != SYNQ_COUNT_SEEN)
+		this_cpu_inc(counter[by]);
 	this_cpu_inc(counter[synq_verdict_row[verdict].counter]);
-	if (source_exceeded)
+	if (source_exceeded) {
 		this_cpu_inc(counter[SYNQ_COUNT_SOURCE_EXCEEDED]);
+		if (unlikely(source_exceeded > 1))
+			this_cpu_inc(counter[SYNQ_COUNT_NET_EXCEEDED]);
+	}
 	return counter;
 }
 
@@ -354,14 +374,14 @@ static noinline bool joins(const struct sk_buff *skb, unsigned int thoff)
 static __always_inline enum synq_verdict
 foresee(struct synq_net *sn, struct synq_note *note, const struct sk_buff *skb,
 	unsigned int thoff, const struct synq_class *class, const void *saddr,
-	bool is_v6, bool *source_exceeded)
+	bool is_v6, u8 *source_exceeded)
 {
 	enum synq_source_answer answer = SYNQ_SOURCE_CONFORMS;
 	u8 verdict = note->refusal[class->slot];
 
 	if (class->drops)
 		answer = ask_shortly(sn, class, note, saddr, is_v6);
-	*source_exceeded = answer == SYNQ_SOURCE_EXCEEDS;
+	*source_exceeded = synq_source_whose(answer);
 	if (answer != SYNQ_SOURCE_CONFORMS)
 		return SYNQ_VERDICT_EXCESS_DROP;
 	if (verdict && unlikely(note->is_mptcp) && joins(skb, thoff))
@@ -373,7 +393,7 @@ foresee(struct synq_net *sn, struct synq_note *note, const struct sk_buff *skb,
 static __always_inline void
 remember(const struct synq_net *sn, const struct synq_note *note,
 	 const struct synq_class *class, u64 __percpu *counter, u64 hash,
-	 const void *saddr, enum synq_verdict verdict, bool source_exceeded,
+	 const void *saddr, enum synq_verdict verdict, u8 source_exceeded,
 	 bool is_v6)
 {
 	struct synq_refusals *refusals = rcu_dereference(sn->refusals);
@@ -413,13 +433,14 @@ static noinline void mark(struct synq_net *sn, const struct synq_conf *conf,
 		.dif = skb->dev->ifindex,
 		.sdif = sdif,
 	};
+	enum synq_counter by;
 
 	if (!synq_conf_port(conf, ntohs(th->dest)) ||
 	    !synq_segment_is_for_host(sn->net, skb->dev, &seg) ||
 	    (conf->n_services && !somebody_listens(sn->net, &seg)))
 		return;
 	synq_classify_mark(conf, skb, class_of(sn->net, conf, skb, saddr,
-					       seg.client.daddr, th->dest, is_v6));
+					       seg.client.daddr, th->dest, is_v6, &by));
 }
 
 /* True: it is counted, and to be dropped. */
@@ -436,7 +457,8 @@ static __always_inline bool peek(struct synq_net *sn, const struct synq_conf *co
 	enum synq_verdict verdict;
 	struct synq_note *note;
 	u64 __percpu *counter;
-	bool source_exceeded;
+	enum synq_counter by;
+	u8 source_exceeded;
 
 	/* A program of tc's may have chosen its socket. */
 	if (unlikely(!synq_standing_is_ours() || skb->sk))
@@ -445,14 +467,15 @@ static __always_inline bool peek(struct synq_net *sn, const struct synq_conf *co
 	if (!synq_standing_is(note, conf, is_v6, daddr, th->dest, dif, sdif) ||
 	    !note->port)
 		return false;
-	class = class_of(sn->net, conf, skb, saddr, daddr, th->dest, is_v6);
+	class = class_of(sn->net, conf, skb, saddr, daddr, th->dest, is_v6,
+			 &by);
 	verdict = foresee(sn, note, skb, thoff, class, saddr, is_v6,
 			  &source_exceeded);
 	if (verdict == SYNQ_VERDICT_ADMIT ||
 	    is_known(sn->net, saddr, daddr, th, dif, sdif, is_v6))
 		return false;
 	trace_synq_syn(note->port->port, class->name, verdict, saddr, is_v6, true);
-	counter = count(note->port, class, verdict, source_exceeded);
+	counter = count(note->port, class, by, verdict, source_exceeded);
 	remember(sn, note, class, counter,
 		 fingerprint(sn, saddr, daddr, th, is_v6), saddr, verdict,
 		 source_exceeded, is_v6);

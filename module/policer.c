@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The policer: does a SYN conform to the rate and burst of its class, and of its
- * source?
+ * The policer: does a SYN conform to the rate and burst of its class, of its source,
+ * and of the network that its source is in?
  *
  * It accepts or refuses and never queues.  One bucket for each class of a
  * network namespace, whatever the listener: one 64-bit word in struct
@@ -28,15 +28,16 @@
  * address, and owns the memory of the buckets; what they decide is in source.c.
  *
  * Each class with a source-rate has a table of its own, so that a flood in one class
- * takes no place from another.  It is made when a configuration is committed, with
- * room for 65536 sources or as many as the module parameter says, 40 bytes for each,
- * and never grows: 16 classes are the most that there can be.  Without memory the
- * configuration is refused.
+ * takes no place from another; and one more if it has a net-rate, of the networks that
+ * its sources are in, where fewer bits make a source.  A table is made when a
+ * configuration is committed, with room for 65536 sources or as many as the module
+ * parameter says, 40 bytes for each, and never grows: 32 are the most that there can
+ * be.  Without memory the configuration is refused.
  *
  * A table belongs to the finished configurations that name it, each with a
  * reference, as counters do.  Another configuration takes it over if a class of
- * the same name has the same source-rate and source-len, since only then do the
- * buckets mean the same.  A configuration is freed after a grace period, so a
+ * the same name has the same rate and length, since only then do the buckets mean the
+ * same.  A configuration is freed after a grace period, so a
  * packet that found a table in it is done by then.
  *
  * An IPv4 address is kept as an IPv4-mapped one.  So an address that comes
@@ -99,7 +100,7 @@ static void set_key(struct synq_aggregates *aggregates)
 		aggregates->start[i] = constant[i] ^ key[i % 2];
 }
 
-static struct synq_aggregates *aggregates_alloc(const struct synq_class *class)
+static struct synq_aggregates *aggregates_alloc(const u8 len[2])
 {
 	u32 n = roundup_pow_of_two(clamp_t(u32, sources, SOURCES_MIN,
 					   SOURCES_MAX));
@@ -118,7 +119,7 @@ static struct synq_aggregates *aggregates_alloc(const struct synq_class *class)
 		return NULL;
 	}
 	set_key(aggregates);
-	set_masks(aggregates, class->source_len);
+	set_masks(aggregates, len);
 	refcount_set(&aggregates->refs, 1);
 	return aggregates;
 }
@@ -135,12 +136,31 @@ void synq_aggregate_put(struct synq_aggregates *aggregates)
 		aggregates_free(aggregates);
 }
 
-static bool is_kept(const struct synq_class *was, const struct synq_class *is)
+/* With the old ones, if they are not NULL. */
+static struct synq_aggregates *keep_or_alloc(struct synq_aggregates *old, const u8 len[2])
 {
-	return was->aggregates && !strcmp(was->name, is->name) &&
-	       was->source_rate == is->source_rate &&
+	if (!old)
+		return aggregates_alloc(len);
+	refcount_inc(&old->refs);
+	return old;
+}
+
+static struct synq_aggregates *kept_sources(const struct synq_class *was,
+					    const struct synq_class *is)
+{
+	return was->source_rate == is->source_rate &&
 	       was->source_rate_per == is->source_rate_per &&
-	       !memcmp(was->source_len, is->source_len, sizeof(is->source_len));
+	       !memcmp(was->source_len, is->source_len, sizeof(is->source_len)) ?
+	       was->aggregates : NULL;
+}
+
+static struct synq_aggregates *kept_networks(const struct synq_class *was,
+					     const struct synq_class *is)
+{
+	return was->net_rate == is->net_rate &&
+	       was->net_rate_per == is->net_rate_per &&
+	       !memcmp(was->net_len, is->net_len, sizeof(is->net_len)) ?
+	       was->networks : NULL;
 }
 
 /**
@@ -161,13 +181,17 @@ int synq_aggregate_attach(struct synq_conf *conf, const struct synq_conf *old)
 
 		if (!class->source_rate)
 			continue;
-		if (was && is_kept(was, class)) {
-			class->aggregates = was->aggregates;
-			refcount_inc(&class->aggregates->refs);
-			continue;
-		}
-		class->aggregates = aggregates_alloc(class);
+		if (was && strcmp(was->name, class->name))
+			was = NULL;
+		class->aggregates = keep_or_alloc(was ? kept_sources(was, class) : NULL,
+						  class->source_len);
 		if (!class->aggregates)
+			return -ENOMEM;
+		if (!class->net_rate)
+			continue;
+		class->networks = keep_or_alloc(was ? kept_networks(was, class) : NULL,
+						class->net_len);
+		if (!class->networks)
 			return -ENOMEM;
 	}
 	return 0;
@@ -259,6 +283,39 @@ static struct synq_source_class bucket_of(struct synq_net *sn,
 	};
 }
 
+static void find_both(const struct synq_class *class, bool is_v6,
+		      const void *addr, struct synq_source_bucket *own,
+		      struct synq_source_bucket *net)
+{
+	own->table = &class->aggregates->table;
+	own->rate = &class->source_tbf;
+	aggregate_of(class->aggregates, is_v6, addr, &own->source);
+	net->table = &class->networks->table;
+	net->rate = &class->net_tbf;
+	aggregate_of(class->networks, is_v6, addr, &net->source);
+}
+
+/* Not inline: what they have on the stack is not for those with one source-rate. */
+static noinline enum synq_source_answer
+ask_both(const struct synq_class *class, bool is_v6, const void *addr,
+	 const struct synq_source_class *bucket, u64 now_ns)
+{
+	struct synq_source_bucket own, net;
+
+	find_both(class, is_v6, addr, &own, &net);
+	return synq_source_ask_both(&own, &net, bucket, now_ns);
+}
+
+static noinline enum synq_source_answer
+take_both(const struct synq_class *class, const struct synq_client *client,
+	  const struct synq_source_class *bucket, u64 now_ns, bool *stray)
+{
+	struct synq_source_bucket own, net;
+
+	find_both(class, client->is_v6, client->addr, &own, &net);
+	return synq_source_take_both(&own, &net, bucket, now_ns, stray);
+}
+
 /* Not inline: what it has on the stack is not for those without a source-rate. */
 static noinline enum synq_source_answer
 ask_source(struct synq_net *sn, const struct synq_class *class, bool is_v6,
@@ -267,6 +324,8 @@ ask_source(struct synq_net *sn, const struct synq_class *class, bool is_v6,
 	const struct synq_source_class bucket = bucket_of(sn, class);
 	struct synq_source source;
 
+	if (unlikely(class->networks))
+		return ask_both(class, is_v6, addr, &bucket, now_ns);
 	aggregate_of(class->aggregates, is_v6, addr, &source);
 	return synq_source_ask(&class->aggregates->table, &class->source_tbf,
 			       &source, &bucket, now_ns);
@@ -321,6 +380,8 @@ enum synq_source_answer synq_policer_take(struct synq_net *sn,
 	const struct synq_source_class bucket = bucket_of(sn, class);
 	struct synq_source source;
 
+	if (unlikely(class->networks))
+		return take_both(class, client, &bucket, now_ns, stray);
 	if (class->aggregates) {
 		aggregate_of(class->aggregates, client->is_v6,
 			     client->addr, &source);

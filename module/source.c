@@ -54,6 +54,14 @@
  *    other is free when it is full: a token more, once for each time that the
  *    source's bucket was full.
  *
+ * 5. A class may have a second table, of the networks that its sources are in, with a
+ *    rate of its own.  Then all three buckets are asked before a token is taken: a SYN
+ *    that exceeds any of them writes to none.  They are taken in one order, the
+ *    source's, its network's, the class's, and what was taken goes back, as in item 3,
+ *    if a later one was emptied in between.  Nobody waits for anybody, so the order
+ *    matters only to how little goes back.  A SYN whose source or network has no place
+ *    pays what has one, and is a stray for the class.
+ *
  * A time of 40 bits comes round after 2^36 tokens: 7 weeks at 16,000/s, 2,000
  * years at 1/s.  A source that was away for just so long may be taken for one that
  * was here a moment ago; its bucket is then right again after a burst's time.
@@ -74,6 +82,7 @@
 #include <linux/minmax.h>
 #include <linux/time64.h>
 #include "source.h"
+#include "source_word.h"
 
 /*
  * Token bucket: does one more arrival conform to a rate and a burst?
@@ -90,7 +99,8 @@
  * less than a unit (a unit is at most 1 ns) and never adds up.
  *
  * Horizon: nothing wraps while now_ns < 2^62, about 146 years: the clock is less than
- * 2^63 then, and the largest bucket, of 1,000,000 tokens an hour apart, 2^62.  A TAT is
+ * 2^63 then, and the largest bucket 2^62: SYNQ_TBF_FILL_MAX is less than 2^61 ns, and a
+ * unit more than half a nanosecond.  A TAT is
  * never ambiguous before, however long its bucket lay idle; all comparisons
  * are plain unsigned ones.
  *
@@ -103,7 +113,8 @@
  * @tbf: parameters to fill in
  * @rate: tokens/period, 1 to SYNQ_TBF_RATE_MAX
  * @period: seconds, 1 to SYNQ_TBF_PERIOD_MAX
- * @burst: tokens that a full bucket holds, 1 to SYNQ_TBF_BURST_MAX
+ * @burst: tokens that a full bucket holds, 1 to SYNQ_TBF_BURST_MAX, and not more than
+ *	come in SYNQ_TBF_FILL_MAX
  *
  * Values out of range are brought to the nearest in range: neither "nothing
  * passes, ever" nor "no limit" can result from a mistake of the caller.
@@ -122,8 +133,9 @@ void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 period, u32 burst)
 	rate = clamp_t(u32, rate, 1, SYNQ_TBF_RATE_MAX);
 	period = clamp_t(u32, period, 1, SYNQ_TBF_PERIOD_MAX);
 	burst = clamp_t(u32, burst, 1, SYNQ_TBF_BURST_MAX);
+	burst = min_t(u64, burst, (u64)(SYNQ_TBF_FILL_MAX / period) * rate);
 
-	/* Of a period.  Ends at 42 or before: 2^42 > 3600 * NSEC_PER_SEC. */
+	/* Of a period.  Ends at 47 or before: 2^47 > 86400 * NSEC_PER_SEC. */
 	ns = (u64)period * NSEC_PER_SEC;
 	while (((u64)rate << shift) < ns)
 		shift++;
@@ -141,15 +153,6 @@ void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 period, u32 burst)
 	tbf->interval = 1ULL << shift;
 	tbf->tolerance = (burst - 1) * tbf->interval;
 }
-
-#define TIME_BITS	SYNQ_SOURCE_TIME_BITS
-#define TIME_MASK	((1ULL << TIME_BITS) - 1)
-
-/* Units of a way's time in a token, as a power of two. */
-#define TOKEN_BITS	4
-
-/* Later than any TAT, with the largest burst and a clock that went back 1 s. */
-#define AHEAD_MAX	(TIME_MASK >> 14)
 
 /**
  * struct place - a way for a source
@@ -181,40 +184,6 @@ void synq_source_init(struct synq_source_rate *rate, u32 tokens, u32 period,
 		      min_t(u32, tokens, SYNQ_SOURCE_TBF_RATE_MAX), period,
 		      burst);
 	rate->shift = fls64(rate->tbf.interval) - 1 - TOKEN_BITS;
-}
-
-static u64 tag_of(u64 hash)
-{
-	return synq_source_tag(hash);
-}
-
-static u64 clock_of(const struct synq_source_rate *rate, u64 now_ns)
-{
-	return synq_tbf_clock(&rate->tbf, now_ns) >> rate->shift;
-}
-
-/* How much later than @now a way's TAT is, or 0: its bucket is full. */
-static u64 ahead_of(u64 word, u64 now)
-{
-	u64 ahead = (word - now) & TIME_MASK;
-
-	return ahead > AHEAD_MAX ? 0 : ahead;
-}
-
-static u64 tat_of(const struct synq_source_rate *rate, u64 word, u64 now)
-{
-	u64 ahead = word ? ahead_of(word, now) : 0;
-
-	return ahead ? (now + ahead) << rate->shift : 0;
-}
-
-/*
- * Rounds down, and only a TAT that began from the clock: so the next one is never
- * less than an interval later than the last.
- */
-static u64 word_of(const struct synq_source_rate *rate, u64 hash, u64 tat)
-{
-	return tag_of(hash) << TIME_BITS | (tat >> rate->shift & TIME_MASK);
 }
 
 /* Longer than any other, if it is nobody's. */
@@ -426,24 +395,27 @@ synq_source_ask(const struct synq_source_table *table,
 	return ask_place(table, rate, &place, class, now, now_ns, &next);
 }
 
-/**
- * synq_source_span() - which ways are of a source that exceeds its rate?
- * @rate: of their buckets
- * @now_ns: monotonic clock, ns; it may be some ticks ahead
- * @span: filled in
- *
- * What the next TAT of a source exceeds by is counted in units of a way, all of which it
- * is above, or none: the burst is a number of them.  What is junk (synq_tbf_next()) is not
- * in it.
- */
-void synq_source_span(const struct synq_source_rate *rate, u64 now_ns,
-		      struct synq_source_span *span)
+/* Takes a token of the source if it has a place, and the class has a token as well. */
+static __always_inline enum synq_source_answer
+take_place(const struct synq_source_table *table,
+	   const struct synq_source_rate *rate, u64 hash,
+	   const struct synq_source_class *class, u64 now, u64 now_ns,
+	   struct place *place, u64 *taken)
 {
-	const struct synq_tbf *tbf = &rate->tbf;
+	enum synq_source_answer answer;
+	u64 next;
 
-	span->begin = (clock_of(rate, now_ns) & TIME_MASK) +
-		      (tbf->tolerance >> rate->shift) + 1;
-	span->length = (tbf->interval + SYNQ_TBF_FOREIGN) >> rate->shift;
+	do {
+		*place = find(table, hash, now);
+		if (!place->way)
+			return SYNQ_SOURCE_CONFORMS;
+		answer = ask_place(table, rate, place, class, now, now_ns,
+				   &next);
+		if (answer != SYNQ_SOURCE_CONFORMS)
+			return answer;
+		*taken = word_of(rate, hash, next);
+	} while (!atomic64_try_cmpxchg_relaxed(place->way, &place->found, *taken));
+	return SYNQ_SOURCE_CONFORMS;
 }
 
 /**
@@ -465,26 +437,21 @@ synq_source_take(const struct synq_source_table *table,
 		 const struct synq_source_class *class, u64 now_ns,
 		 bool *stray)
 {
-	u64 now = clock_of(rate, now_ns), hash = source->hash, next;
+	u64 now = clock_of(rate, now_ns), taken;
 	enum synq_source_answer answer;
 	struct place place;
 
-	do {
-		place = find(table, hash, now);
-		if (!place.way) {
-			*stray = true;
-			return take_stray(class, now_ns);
-		}
-		answer = ask_place(table, rate, &place, class, now, now_ns,
-				   &next);
-		if (answer != SYNQ_SOURCE_CONFORMS)
-			return answer;
-		next = word_of(rate, hash, next);
-	} while (!atomic64_try_cmpxchg_relaxed(place.way, &place.found, next));
-
+	answer = take_place(table, rate, source->hash, class, now, now_ns,
+			    &place, &taken);
+	if (answer != SYNQ_SOURCE_CONFORMS)
+		return answer;
+	if (!place.way) {
+		*stray = true;
+		return take_stray(class, now_ns);
+	}
 	if (class->tbf &&
 	    !synq_source_take_class(class->tbf, class->tat, now_ns)) {
-		give_back(rate, &place, hash, next, now);
+		give_back(rate, &place, source->hash, taken, now);
 		return SYNQ_SOURCE_CLASS_EXCEEDS;
 	}
 	note_conforming(table, source, &place);
@@ -492,53 +459,89 @@ synq_source_take(const struct synq_source_table *table,
 }
 
 /**
- * synq_source_state() - what is known of a way
- * @table: buckets of sources
- * @rate: of these
- * @index: of the way among all, below 8 * (mask + 1)
- * @now_ns: monotonic clock, ns
- * @state: filled in; its hash is to be compared by synq_source_is_at()
- *
- * Return: false if it is nobody's
+ * struct payment - a token of a source that may have to go back
+ * @place: where it was taken; without a way none was
+ * @taken: the word since
+ * @now: the clock of its bucket
  */
-bool synq_source_state(const struct synq_source_table *table,
-		       const struct synq_source_rate *rate, u32 index,
-		       u64 now_ns, struct synq_source_state *state)
-{
-	const struct synq_source_set *set =
-		&table->set[index / SYNQ_SOURCE_WAYS];
-	const struct synq_source_note *note = &table->note[index];
-	u64 word = atomic64_read(&set->way[index % SYNQ_SOURCE_WAYS]);
-	u64 full = rate->tbf.tolerance + rate->tbf.interval;
-	u64 now = synq_tbf_clock(&rate->tbf, now_ns);
-	u64 tat;
+struct payment {
+	struct place place;
+	u64 taken;
+	u64 now;
+};
 
-	if (!word)
-		return false;
-	tat = tat_of(rate, word, now >> rate->shift);
-	/* Pairs with WRITE_ONCE in note_conforming(). */
-	state->source.addr[0] = READ_ONCE(note->addr[0]);
-	state->source.addr[1] = READ_ONCE(note->addr[1]);
-	state->conformed = atomic64_read(&note->conformed);
-	state->exceeded = atomic64_read(&note->exceeded);
-	tat = tat > now ? min(tat - now, full) : 0;
-	state->tokens = (full - tat) >> (rate->shift + TOKEN_BITS);
-	return true;
+static enum synq_source_answer pay(const struct synq_source_bucket *of,
+				   const struct synq_source_class *class,
+				   u64 now_ns, struct payment *payment)
+{
+	payment->now = clock_of(of->rate, now_ns);
+	return take_place(of->table, of->rate, of->source.hash, class,
+			  payment->now, now_ns, &payment->place,
+			  &payment->taken);
+}
+
+static void pay_back(const struct synq_source_bucket *of,
+		     const struct payment *payment)
+{
+	if (payment->place.way)
+		give_back(of->rate, &payment->place, of->source.hash,
+			  payment->taken, payment->now);
+}
+
+static void note_payment(const struct synq_source_bucket *of,
+			 const struct payment *payment)
+{
+	if (payment->place.way)
+		note_conforming(of->table, &of->source, &payment->place);
 }
 
 /**
- * synq_source_is_at() - does a way belong to a source?
- * @table: buckets of sources
- * @index: of the way among all
- * @hash: of the source
+ * synq_source_take_both() - take a token of a source, one of its network and one of the
+ * class
+ * @own: bucket of the source
+ * @net: bucket of its network
+ * @class: bucket of the class
+ * @now_ns: monotonic clock, ns
+ * @stray: set to true if either found no place: the class decides as for a stray
  *
- * Return: true if so
+ * Item 5 above.
+ *
+ * Context: any; many CPUs at once
+ * Return: whether the SYN conforms to all; if not, nothing was taken
  */
-bool synq_source_is_at(const struct synq_source_table *table, u32 index,
-		       u64 hash)
+enum synq_source_answer
+synq_source_take_both(const struct synq_source_bucket *own,
+		      const struct synq_source_bucket *net,
+		      const struct synq_source_class *class, u64 now_ns,
+		      bool *stray)
 {
-	u32 set = index / SYNQ_SOURCE_WAYS;
-	u64 word = atomic64_read(&table->set[set].way[index % SYNQ_SOURCE_WAYS]);
+	struct payment of_own, of_network;
+	enum synq_source_answer answer;
 
-	return set == (hash & table->mask) && word >> TIME_BITS == tag_of(hash);
+	answer = synq_source_ask_both(own, net, class, now_ns);
+	if (answer != SYNQ_SOURCE_CONFORMS)
+		return answer;
+	answer = pay(own, class, now_ns, &of_own);
+	if (answer != SYNQ_SOURCE_CONFORMS)
+		return answer;
+	answer = synq_source_of_net(pay(net, class, now_ns, &of_network));
+	if (answer != SYNQ_SOURCE_CONFORMS) {
+		pay_back(own, &of_own);
+		return answer;
+	}
+	if (!of_own.place.way || !of_network.place.way) {
+		*stray = true;
+		answer = take_stray(class, now_ns);
+	} else if (class->tbf &&
+		   !synq_source_take_class(class->tbf, class->tat, now_ns)) {
+		answer = SYNQ_SOURCE_CLASS_EXCEEDS;
+	}
+	if (answer != SYNQ_SOURCE_CONFORMS) {
+		pay_back(net, &of_network);
+		pay_back(own, &of_own);
+		return answer;
+	}
+	note_payment(own, &of_own);
+	note_payment(net, &of_network);
+	return SYNQ_SOURCE_CONFORMS;
 }

@@ -19,8 +19,11 @@
  */
 
 #define SYNQ_TBF_RATE_MAX	10000000	/* connections/period */
-#define SYNQ_TBF_PERIOD_MAX	3600		/* seconds */
+#define SYNQ_TBF_PERIOD_MAX	86400		/* seconds */
 #define SYNQ_TBF_BURST_MAX	1000000		/* connections */
+
+/* What a bucket may take to fill, so that no time wraps: 24,000 days, 65 years. */
+#define SYNQ_TBF_FILL_MAX	2073600000U	/* seconds */
 
 /* Fractional bits of the scale, which needs the 64th: it is at least 1. */
 #define SYNQ_TBF_SCALE_SHIFT	63
@@ -167,6 +170,18 @@ struct synq_source {
 };
 
 /**
+ * struct synq_source_bucket - that of a SYN's source, or of its network
+ * @table: where it is
+ * @rate: of the buckets there
+ * @source: whose it is
+ */
+struct synq_source_bucket {
+	const struct synq_source_table *table;
+	const struct synq_source_rate *rate;
+	struct synq_source source;
+};
+
+/**
  * struct synq_source_span - words of ways whose source exceeds its rate at some time
  * @begin: the first, without its tag
  * @length: how many
@@ -192,11 +207,13 @@ struct synq_source_class {
  * enum synq_source_answer - does a SYN conform?
  * @SYNQ_SOURCE_CONFORMS: to both buckets, and has taken a token from each
  * @SYNQ_SOURCE_EXCEEDS: its source's bucket is empty; nothing was taken
+ * @SYNQ_SOURCE_NET_EXCEEDS: that of the network of its source is; nothing was taken
  * @SYNQ_SOURCE_CLASS_EXCEEDS: its class's is; nothing was taken
  */
 enum synq_source_answer {
 	SYNQ_SOURCE_CONFORMS,
 	SYNQ_SOURCE_EXCEEDS,
+	SYNQ_SOURCE_NET_EXCEEDS,
 	SYNQ_SOURCE_CLASS_EXCEEDS,
 };
 
@@ -231,13 +248,59 @@ synq_source_take(const struct synq_source_table *table,
 		 const struct synq_source *source,
 		 const struct synq_source_class *class, u64 now_ns,
 		 bool *stray);
+enum synq_source_answer
+synq_source_take_both(const struct synq_source_bucket *own,
+		      const struct synq_source_bucket *net,
+		      const struct synq_source_class *class, u64 now_ns,
+		      bool *stray);
 bool synq_source_state(const struct synq_source_table *table,
 		       const struct synq_source_rate *rate, u32 index,
 		       u64 now_ns, struct synq_source_state *state);
 bool synq_source_is_at(const struct synq_source_table *table, u32 index,
 		       u64 hash);
 
+/* What is said of a source is of a network. */
+static inline enum synq_source_answer
+synq_source_of_net(enum synq_source_answer answer)
+{
+	return answer == SYNQ_SOURCE_EXCEEDS ? SYNQ_SOURCE_NET_EXCEEDS : answer;
+}
+
+/**
+ * synq_source_ask_both() - would a SYN conform to the rate of its source, and to that
+ * of the source's network?
+ * @own: bucket of the source
+ * @net: bucket of its network
+ * @class: bucket of the class
+ * @now_ns: monotonic clock, ns
+ *
+ * As synq_source_ask().
+ *
+ * Context: any; many CPUs at once
+ * Return: likewise; it is of the source if both exceed
+ */
+static inline enum synq_source_answer
+synq_source_ask_both(const struct synq_source_bucket *own,
+		     const struct synq_source_bucket *net,
+		     const struct synq_source_class *class, u64 now_ns)
+{
+	enum synq_source_answer answer;
+
+	answer = synq_source_ask(own->table, own->rate, &own->source, class,
+				 now_ns);
+	if (answer != SYNQ_SOURCE_CONFORMS)
+		return answer;
+	return synq_source_of_net(synq_source_ask(net->table, net->rate, &net->source,
+				      class, now_ns));
+}
+
 /* Here, since each SYN of a flood asks: */
+
+/* 1: the rate of its source, 2: that of the source's network, 0: neither. */
+static __always_inline u8 synq_source_whose(enum synq_source_answer answer)
+{
+	return answer == SYNQ_SOURCE_CLASS_EXCEEDS ? 0 : answer;
+}
 
 /* Of a way, from the hash of its source; never 0. */
 static __always_inline u64 synq_source_tag(u64 hash)

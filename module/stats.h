@@ -80,7 +80,7 @@ static inline void synq_count(struct synq_port *port, u8 slot,
  * @now_ns: monotonic clock
  * @hash: synq_segment_fingerprint()
  * @is_retry: it was refused before, set by synq_refusal_find()
- * @source_exceeded: it exceeds the rate of its source, set before
+ * @source_exceeded: from synq_source_whose(), set before
  *	synq_refusal_note()
  */
 struct synq_refusal_syn {
@@ -89,7 +89,7 @@ struct synq_refusal_syn {
 	u64 now_ns;
 	u64 hash;
 	bool is_retry;
-	bool source_exceeded;
+	u8 source_exceeded;
 };
 
 /**
@@ -102,7 +102,7 @@ struct synq_refusal_syn {
  * @is_v6: @addr has 16 bytes, and not 4
  * @is_retry: the same SYN had been refused before
  * @observed: it would have been refused, and was let through
- * @source_exceeded: it exceeded the rate of its source
+ * @source_exceeded: from synq_source_whose()
  */
 struct synq_refusal {
 	u64 ns;
@@ -113,7 +113,7 @@ struct synq_refusal {
 	bool is_v6;
 	bool is_retry;
 	bool observed;
-	bool source_exceeded;
+	u8 source_exceeded;
 };
 
 /**

@@ -134,6 +134,10 @@ enum synq_counter {
 	SYNQ_COUNT_REQUEST_RELEASED,
 	SYNQ_COUNT_REQUEST_OVERDUE,
 	SYNQ_COUNT_REQUEST_FLUSHED,
+	SYNQ_COUNT_NET_EXCEEDED,
+	SYNQ_COUNT_BY_MARK,	/* of those seen, how their class was found */
+	SYNQ_COUNT_BY_SERVICE,
+	SYNQ_COUNT_BY_PREFIX,
 	SYNQ_COUNTERS
 };
 
@@ -208,6 +212,8 @@ struct synq_net {
 	struct delayed_work watch_work;		/* netlink_watch.c */
 	u32 watch;			/* netlink_watch.c: grows when nobody listens any more */
 	u32 watched;			/* netlink_watch.c: @watch at the last look */
+	struct delayed_work expire_work;	/* expire.c */
+	u32 expire_after;			/* expire.c: s; under @lock */
 };
 
 struct synq_net *synq_net(const struct net *net);	/* main.c */

@@ -84,7 +84,7 @@ refusals() {
 		class set gold priority 3
 		class set bulk rate 10000001/second
 		class set bulk rate 0.001/second
-		class set bulk rate 5/day
+		class set bulk rate 5/week
 		class set bulk burst 0
 		class set bulk excess rst
 		class set bulk cap 0%

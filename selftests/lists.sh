@@ -75,7 +75,7 @@ check "strict: an empty list is refused" \
 check "a prefix in two classes is refused" \
 	eval "! sq apply $TMP/lists/two.conf 2>$TMP/err"
 is "in one line" "$(sed "s|$TMP/||g" "$TMP/err")" \
-	'synq: lists/ipset:2: "11.4.0.0/16": class bulk here, but class gold at lists/ipset:2'
+	'synq: lists/ipset:2: "11.4.0.0/16": class bulk here, but class gold at lists/ipset:2 (prefer says which)'
 unchanged "two classes"
 printf '11.9.0.0/16\n11.10.0.0/16\n<html>\n' >"$TMP/lists/broken"
 check "a list that breaks off is refused" \

@@ -94,7 +94,7 @@ refused() {
 	fi
 }
 
-plan 30
+plan 31
 
 srv nft -f "$(command -v class-by-mark.nft)" || die "class-by-mark.nft"
 srv nft -f "$(command -v count-by-class.nft)" || die "count-by-class.nft"
@@ -177,6 +177,10 @@ srv nft reset counters table inet synq_counters >/dev/null
 server "$TMP/on" -a :: -m list -E "$TMP/end" -b 64 $PORT
 on=$LAST
 everybody
+# Ours are no marks of others, though PREROUTING has set them.
+is "counted by mark" "$(counter gold by_mark) $(counter bulk by_mark) $(counter default by_mark)" "8 9 0"
+is "and by prefix" "$(counter gold by_prefix) $(counter bulk by_prefix) $(counter default by_prefix)" "4 0 0"
+is "and by default" "$(counter gold by_default) $(counter bulk by_default) $(counter default by_default)" "0 0 6"
 is "in: the mark decides before the matches, gold" "$(counter gold seen)" 12
 is "in: the mark decides before the matches, bulk" "$(counter bulk seen)" 9
 is "out: gold by mark and by match" "$(nft_counter gold)" 12

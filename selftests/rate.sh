@@ -11,7 +11,7 @@
 # Needs two CPUs: one bucket for all CPUs.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 33
+plan 35
 floods=0
 
 # conf RATE[/UNIT] BURST EXCESS
@@ -98,10 +98,14 @@ is "why names the unit" "$(sq why 10.200.$((floods * 10)).30 | grep -c 'over rat
 conf 30/hour 16 drop
 flood 200 100000
 is "the bucket stays" "$(counter bulk admitted)" 16
+conf 1/day 16 drop
+flood 200 100000
+is "a rate per day fills it, too" "$(counter bulk admitted)" 32
+is "the configuration has the day" "$(sq save | grep -c 'rate 1/day burst 16')" 1
 conf 30/minute 16 drop
 flood 200 100000
-within "and is full if only the unit is another" "$(counter bulk admitted)" 32 \
-	$((33 + took / 2000))
+within "and is full if only the unit is another" "$(counter bulk admitted)" 48 \
+	$((49 + took / 2000))
 
 # --- burst ---
 sq flush

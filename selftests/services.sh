@@ -13,7 +13,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft
-plan 50
+plan 52
 
 OTHER=8081 THIRD=8082
 NET=198.51.100 NET6=2001:db8:5:
@@ -254,6 +254,8 @@ done
 within "over the rate of its class at one port" \
 	"$(counter bulk excess_dropped $OTHER)" 15 19
 is "but not at the other" "$(counter silver admitted)" 20
+is "counted by service" "$(counter bulk by_service $OTHER) $(counter bulk by_prefix $OTHER)" "20 0"
+is "and by prefix" "$(counter silver by_service) $(counter silver by_prefix)" "0 20"
 
 # --- cookies: the class by the final ACK ---
 { conf; echo "listener set port $OTHER cookies always"; } | apply

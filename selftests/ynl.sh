@@ -25,7 +25,7 @@ if [ ! -e "$SYNQ_SPEC" ] || [ ! -e "$SYNQ_YNL/lib" ] &&
 	skip_all "SYNQ_YNL and SYNQ_SPEC do not say where the client and the spec are"
 fi
 python3 -c 'import yaml' 2>/dev/null || skip_all "python3 has no yaml"
-plan 111
+plan 113
 
 load_synq
 three_classes | sed "s, max-wait none,," | apply
@@ -130,6 +130,12 @@ for values in ({"cap": 100, "max-wait": 3600000, "weight": 1000, "min-share": 50
 check("rates per hour and per minute", given(
     "class-set", bulk, {"rate": 30, "rate-per": 3600, "source-rate": 3, "source-rate-per": 60},
     "class-get"))
+check("rates per day", given(
+    "class-set", bulk, {"rate": 1, "rate-per": 86400, "burst": 24000, "source-rate": 2,
+                        "source-rate-per": 86400, "source-burst": 48000}, "class-get"))
+one.do("conf-begin", {})
+one.do("class-set", {**bulk, "burst": 24001})
+check("a burst that takes more than 24,000 days", error_of(one.do, "conf-commit", {}) == errno.EINVAL)
 one.do("conf-begin", {})
 one.do("class-set", {**bulk, "rate": 5})
 one.do("conf-commit", {})

@@ -70,6 +70,10 @@ static int read_line(struct words *words, void *arg)
 
 	if (edit_parse(words, &edit))
 		return REFUSED;
+	/* The kernel does not know how a match was written. */
+	if (edit.prefer)
+		return refuse(&edit.origin, "prefer",
+			      "valid in a configuration file only (match set gives another class)");
 	if (edit.sources) {
 		if (!change->read && read_list(change, &edit))
 			return REFUSED;

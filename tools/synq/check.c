@@ -53,6 +53,21 @@ static int check_pair(const struct conf *conf, const struct class *earlier,
 	return DONE;
 }
 
+/* No clock of the kernel's counts longer. */
+static int check_fill(const struct origin *origin, const char *what, __u32 burst,
+		      __u32 rate, __u32 per)
+{
+	const __u64 days = 24000, day = SYNQ_RATE_PER_MAX;
+	char value[32];
+	char text[RATE_TEXT];
+
+	if (!rate || !per || burst <= days * day / per * rate)
+		return DONE;
+	snprintf(value, sizeof(value), "%s %u", what, burst);
+	return refuse(origin, value, "at %s this takes more than %u days",
+		      rate_text(rate, per, text), (unsigned int)days);
+}
+
 static int check_class(const struct conf *conf, const struct class *class)
 {
 	struct origin origin = origin_of(conf, class->line);
@@ -76,6 +91,29 @@ static int check_class(const struct conf *conf, const struct class *class)
 		return refuse(&origin, value,
 			      "a source-len without a source-rate");
 	}
+	if ((spec->given & GIVEN_NET_RATE) && spec->net_rate &&
+	    !spec->source_rate) {
+		char rate[RATE_TEXT];
+
+		snprintf(value, sizeof(value), "net-rate %s",
+			 rate_text(spec->net_rate, spec->net_rate_per, rate));
+		return refuse(&origin, value, "a net-rate without a source-rate");
+	}
+	if ((spec->given & GIVEN_NET_BURST) && !spec->net_rate) {
+		snprintf(value, sizeof(value), "net-burst %u", spec->net_burst);
+		return refuse(&origin, value, "a net-burst without a net-rate");
+	}
+	if ((spec->given & GIVEN_NET_LEN) && !spec->net_rate) {
+		snprintf(value, sizeof(value), "net-len %u,%u",
+			 spec->net_len[0], spec->net_len[1]);
+		return refuse(&origin, value, "a net-len without a net-rate");
+	}
+	if (check_fill(&origin, "burst", spec->burst, spec->rate, spec->rate_per) ||
+	    check_fill(&origin, "source-burst", spec->source_burst,
+		       spec->source_rate, spec->source_rate_per) ||
+	    check_fill(&origin, "net-burst", spec->net_burst, spec->net_rate,
+		       spec->net_rate_per))
+		return REFUSED;
 	if (!spec->mark)
 		return DONE;
 
@@ -94,7 +132,7 @@ static int check_class(const struct conf *conf, const struct class *class)
 
 /* The last class with @given in the file: the message names its line. */
 static const struct class *last_given(const struct class **class,
-				      unsigned int number, unsigned int given)
+				      unsigned int number, __u64 given)
 {
 	const struct class *last = NULL;
 	unsigned int i;
@@ -267,6 +305,10 @@ static void note_rates(const struct class **class, unsigned int number)
 				  (__u64)spec->rate * spec->source_rate_per)
 			remark("the source-rate of %s has no effect: its rate is lower",
 			       spec->name);
+		if (spec->net_rate && (__u64)spec->source_rate * spec->net_rate_per >
+				      (__u64)spec->net_rate * spec->source_rate_per)
+			remark("the source-rate of %s has no effect: its net-rate is lower",
+			       spec->name);
 	}
 }
 
@@ -324,6 +366,19 @@ static void note_ports(const struct conf *conf)
 	}
 }
 
+/* Which of two classes a prefix has is better not chosen in silence. */
+static void note_preferred(const struct conf *conf)
+{
+	const struct edit *first = &conf->preferred_first;
+	char text[EDIT_TEXT];
+
+	if (conf->preferred)
+		remark("%s:%u: preferred to another class for %u prefix%s, \"%s\" is the first",
+		       first->origin.file, first->origin.line, conf->preferred,
+		       conf->preferred == 1 ? "" : "es",
+		       edit_value(first, text));
+}
+
 /**
  * conf_notes() - remark on a valid configuration that may not do what was intended
  * @conf: the configuration
@@ -337,6 +392,7 @@ void conf_notes(const struct conf *conf)
 
 	for (i = 0; i < conf->lists; i++)
 		list_notes(&conf->list[i]);
+	note_preferred(conf);
 	if (!conf->listeners && !conf->forwards)
 		remark("no listener is configured, so no SYN is judged");
 	else

@@ -160,6 +160,14 @@ static void merge(struct class_spec *to, const struct class_spec *from)
 	if (from->given & GIVEN_SOURCE_LEN)
 		memcpy(to->source_len, from->source_len,
 		       sizeof(to->source_len));
+	if (from->given & GIVEN_NET_RATE) {
+		to->net_rate = from->net_rate;
+		to->net_rate_per = from->net_rate_per;
+	}
+	if (from->given & GIVEN_NET_BURST)
+		to->net_burst = from->net_burst;
+	if (from->given & GIVEN_NET_LEN)
+		memcpy(to->net_len, from->net_len, sizeof(to->net_len));
 	if (from->given & GIVEN_EXCESS)
 		to->excess = from->excess;
 	if (from->given & GIVEN_COOKIES)
@@ -170,9 +178,14 @@ static void merge(struct class_spec *to, const struct class_spec *from)
 	/* Removing a rate removes its burst. */
 	if ((from->given & GIVEN_RATE) && !from->rate)
 		to->given &= ~GIVEN_BURST | from->given;
-	if ((from->given & GIVEN_SOURCE_RATE) && !from->source_rate)
-		to->given &= ~(GIVEN_SOURCE_BURST | GIVEN_SOURCE_LEN) |
-			     from->given;
+	if ((from->given & GIVEN_SOURCE_RATE) && !from->source_rate) {
+		to->given &= ~(GIVEN_SOURCE_BURST | GIVEN_SOURCE_LEN |
+			       GIVEN_NET_RATE) | from->given;
+		if (!(from->given & GIVEN_NET_RATE))
+			to->net_rate = 0;
+	}
+	if (!to->net_rate)
+		to->given &= ~(GIVEN_NET_BURST | GIVEN_NET_LEN) | from->given;
 }
 
 static int edit_class(struct conf *conf, const struct edit *edit)
@@ -284,22 +297,61 @@ struct origin conf_match_origin(const struct conf *conf,
 	return (struct origin){ file, match->line };
 }
 
+static void give_match(struct conf *conf, struct match *match,
+		       const struct edit *edit, struct class *class)
+{
+	match->class = class - conf->class;
+	match->prefer = edit->prefer;
+	match->timeout = edit->timeout;
+	match->list = edit->list;
+	match->line = edit->origin.line;
+	class->matches++;
+}
+
+/* Two lines give a prefix a class each, and one of them says "prefer". */
+static void choose(struct conf *conf, const struct edit *edit,
+		   struct match *match)
+{
+	if (!conf->preferred++) {
+		conf->preferred_first = *edit;
+		if (match->prefer)
+			conf->preferred_first.origin =
+				conf_match_origin(conf, match);
+	}
+	if (match->prefer)
+		return;
+	conf->class[match->class].matches--;
+	give_match(conf, match, edit, conf_class(conf, edit->class.name));
+}
+
 /*
  * A prefix that has a match already.  A list is a set, and two may have prefixes in
  * common; but a prefix has only one class.
  */
-static int add_again(const struct conf *conf, const struct edit *edit,
-		     const struct match *match)
+static int add_again(struct conf *conf, const struct edit *edit,
+		     struct match *match)
 {
 	const char *class = conf->class[match->class].spec.name;
 	struct origin origin = conf_match_origin(conf, match);
 	char text[EDIT_TEXT];
 
-	if (strcmp(class, edit->class.name))
-		return refuse(&edit->origin, edit_value(edit, text),
-			      "class %s here, but class %s at %s:%u",
-			      edit->class.name, class, origin.file,
-			      origin.line);
+	if (strcmp(class, edit->class.name)) {
+		if (edit->prefer == match->prefer)
+			return refuse(&edit->origin, edit_value(edit, text),
+				      "class %s here, but class %s at %s:%u%s",
+				      edit->class.name, class, origin.file,
+				      origin.line, edit->prefer ?
+				      ", and both say prefer" :
+				      " (prefer says which)");
+		choose(conf, edit, match);
+		return DONE;
+	}
+	match->prefer |= edit->prefer;
+	/* What one line has for ever, no other has for a time. */
+	if (edit->exist)
+		match->timeout = edit->timeout;
+	else if (!edit->timeout || edit->timeout > match->timeout)
+		match->timeout = match->timeout ? edit->timeout : 0;
 	if (edit->list || match->list || edit->exist)
 		return DONE;
 	return refuse(&edit->origin, edit_value(edit, text),
@@ -366,10 +418,7 @@ static int edit_match(struct conf *conf, const struct edit *edit)
 	case VERB_NUMBER:
 		break;
 	}
-	match->class = class - conf->class;
-	match->list = edit->list;
-	match->line = edit->origin.line;
-	class->matches++;
+	give_match(conf, match, edit, class);
 	return DONE;
 }
 

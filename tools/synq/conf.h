@@ -26,6 +26,7 @@
  * @reserve: per cent in force, as the kernel says
  * @burst: SYNs in force, as the kernel says
  * @source_burst: SYNs of a source in force, as the kernel says
+ * @net_burst: SYNs of a network in force, as the kernel says
  * @max_wait: ms in force, or SYNQ_MAX_WAIT_NONE, as the kernel says
  * @order: place in the order of service, from 1; 0: not from the kernel
  */
@@ -37,6 +38,7 @@ struct class {
 	__u32 reserve;
 	__u32 burst;
 	__u32 source_burst;
+	__u32 net_burst;
 	__u32 max_wait;
 	unsigned int order;
 };
@@ -102,6 +104,8 @@ struct scope {
  * @matches: matches, unless @light
  * @list: files of prefixes
  * @lists: how many there are
+ * @preferred: how often a prefix has the class of a line with "prefer", not of another
+ * @preferred_first: the line with "prefer" of the first of them
  * @strict: refuse a file without prefixes
  * @light: the matches were not fetched, only counted in the classes
  * @unknown: and have been edited, so that the classes may have others
@@ -124,6 +128,8 @@ struct conf {
 	struct table matches;
 	struct list *list;
 	unsigned int lists;
+	unsigned int preferred;
+	struct edit preferred_first;
 	bool strict;
 	bool light;
 	bool unknown;

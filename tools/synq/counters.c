@@ -55,6 +55,11 @@ const struct counter counters[COUNTERS] = {
 	  "SOURCE-UNTRACKED" },
 	{ SYNQ_A_COUNTERS_SOURCE_EXCEEDED, "source_exceeded",
 	  "SOURCE-EXCEEDED" },
+	{ SYNQ_A_COUNTERS_NET_EXCEEDED, "net_exceeded", "NET-EXCEEDED" },
+	{ SYNQ_A_COUNTERS_BY_MARK, "by_mark", "BY-MARK" },
+	{ SYNQ_A_COUNTERS_BY_SERVICE, "by_service", "BY-SERVICE" },
+	{ SYNQ_A_COUNTERS_BY_PREFIX, "by_prefix", "BY-PREFIX" },
+	{ COUNTER_BY_DEFAULT, "by_default", "BY-DEFAULT" },
 	{ SYNQ_A_COUNTERS_WAITED_1MS, "waited_1ms", "<=1MS" },
 	{ SYNQ_A_COUNTERS_WAITED_4MS, "waited_4ms", "<=4MS" },
 	{ SYNQ_A_COUNTERS_WAITED_16MS, "waited_16ms", "<=16MS" },
@@ -133,6 +138,7 @@ static void take_row(struct nlattr **attr, void *arg)
 	unsigned int port = attr_u16(attr, SYNQ_A_STATS_PORT);
 	struct nlattr *value;
 	struct stats *stats = arg;
+	bool tells = false;
 	struct row *row;
 
 	if (!attr[SYNQ_A_STATS_COUNTERS] ||
@@ -146,9 +152,16 @@ static void take_row(struct nlattr **attr, void *arg)
 		if (mnl_attr_get_type(value) <= SYNQ_A_COUNTERS_MAX)
 			row->value[mnl_attr_get_type(value)] =
 				mnl_attr_get_u64(value);
+		tells |= mnl_attr_get_type(value) == SYNQ_A_COUNTERS_BY_MARK;
 	}
 	row->value[COUNTER_FIRST_TRIES] = row->value[SYNQ_A_COUNTERS_SEEN] -
 					  row->value[SYNQ_A_COUNTERS_RETRIES];
+	/* An older kernel module says nothing of it. */
+	if (tells)
+		row->value[COUNTER_BY_DEFAULT] = row->value[SYNQ_A_COUNTERS_SEEN] -
+						 row->value[SYNQ_A_COUNTERS_BY_MARK] -
+						 row->value[SYNQ_A_COUNTERS_BY_SERVICE] -
+						 row->value[SYNQ_A_COUNTERS_BY_PREFIX];
 }
 
 static void take_listener(struct nlattr **attr, void *arg)

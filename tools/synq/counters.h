@@ -12,10 +12,11 @@
 
 struct nl;
 
-/* Not a counter of the kernel: seen less retries. */
+/* No counters of the kernel: seen less retries; seen less those that a rule classified. */
 #define COUNTER_FIRST_TRIES	0
+#define COUNTER_BY_DEFAULT	(SYNQ_A_COUNTERS_MAX + 1)
 
-#define COUNTERS	73
+#define COUNTERS	78
 #define NET_COUNTERS	7
 
 /* A distribution: its longest and its shortest times are these many counters apart. */
@@ -46,7 +47,7 @@ struct counter {
 struct row {
 	unsigned int port;
 	char class[SYNQ_NAME_MAX + 1];
-	__u64 value[SYNQ_A_COUNTERS_MAX + 1];
+	__u64 value[COUNTER_BY_DEFAULT + 1];
 };
 
 /**

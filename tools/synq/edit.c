@@ -53,7 +53,7 @@ int edit_refuse_end(const struct words *words, const char *command)
 
 /* The words that would have been accepted, for a message. */
 static const char *list_options(const struct option *options,
-				unsigned int may, char *text, size_t room)
+				__u64 may, char *text, size_t room)
 {
 	const char *comma = "";
 	size_t used = 0;
@@ -84,6 +84,15 @@ static int refuse_word(const struct edit *edit, const char *word)
 				   list, sizeof(list)));
 }
 
+/* The last one, without a name, if there is none. */
+static const struct option *find_option(const struct option *option,
+					const char *word)
+{
+	while (option->name && strcmp(option->name, word))
+		option++;
+	return option;
+}
+
 static int parse_option(struct words *words, struct edit *edit)
 {
 	const struct verbs *verb = &grammar[edit->object].verbs[edit->verb];
@@ -91,10 +100,15 @@ static int parse_option(struct words *words, struct edit *edit)
 	const char *word = words_next(words);
 	const char *value;
 
-	while (option->name && strcmp(option->name, word))
-		option++;
+	option = find_option(option, word);
 	if (!option->name)
 		return refuse_word(edit, word);
+	/* "source-rate A source-len B source-rate C source-len D" */
+	edit->again |= option->bit == GIVEN_SOURCE_RATE &&
+		       (edit->given & GIVEN_SOURCE_RATE);
+	if (edit->again)
+		option = find_option(grammar[edit->object].options,
+				     grammar_again(word));
 	if (!option->bit)
 		return refuse(&edit->origin, word, "not supported yet");
 	if (!(option->bit & verb->may))
@@ -137,7 +151,7 @@ static int check_given(const struct edit *edit)
 {
 	const struct verbs *verb = &grammar[edit->object].verbs[edit->verb];
 	const struct option *option = grammar[edit->object].options;
-	unsigned int may;
+	__u64 may;
 	char text[64];
 	char list[LIST_ROOM];
 
@@ -148,7 +162,9 @@ static int check_given(const struct edit *edit)
 				      "%s is missing", option->name);
 	}
 	may = verb->may & ~(verb->must | GIVEN_KEY);
-	if (edit->verb == VERB_SET && may && !(edit->given & may))
+	/* A class has to be given with a match: that is something to set. */
+	if (edit->verb == VERB_SET && may && !(verb->must & ~GIVEN_KEY) &&
+	    !(edit->given & may))
 		return refuse(&edit->origin, heading(edit, text, sizeof(text)),
 			      "nothing to set (%s)",
 			      list_options(grammar[edit->object].options, may,

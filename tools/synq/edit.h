@@ -55,7 +55,12 @@ enum verb {
 #define GIVEN_FORWARD		0x2000000
 #define GIVEN_EXIST		0x4000000
 #define GIVEN_INSIDE		0x8000000
-#define GIVEN_REQUESTS		0x10000000
+#define GIVEN_PREFER		0x10000000
+#define GIVEN_TIMEOUT		0x20000000
+#define GIVEN_NET_RATE		0x40000000
+#define GIVEN_NET_BURST		0x80000000
+#define GIVEN_NET_LEN		0x100000000
+#define GIVEN_REQUESTS		0x200000000
 
 /* The key of a match or listener, as opposed to its values. */
 #define GIVEN_KEY	(GIVEN_SOURCE | GIVEN_TO | GIVEN_PORT)
@@ -79,13 +84,17 @@ enum verb {
  * @source_rate_per: the period, seconds
  * @source_burst: SYNs
  * @source_len: bits of an address that identify a source, IPv4 and IPv6
+ * @net_rate: SYNs of each network of a source in a period; 0: no limit
+ * @net_rate_per: the period, seconds
+ * @net_burst: SYNs
+ * @net_len: bits of an address that identify a network, IPv4 and IPv6
  * @excess: enum synq_excess
  * @cookies: enum synq_cookies
  * @observe: only count what would be done ("enforce off")
  */
 struct class_spec {
 	char name[SYNQ_NAME_MAX + 1];
-	unsigned int given;
+	__u64 given;
 	__u32 priority;
 	bool is_default;
 	__u32 mark;
@@ -101,6 +110,10 @@ struct class_spec {
 	__u32 source_rate_per;
 	__u32 source_burst;
 	__u32 source_len[2];
+	__u32 net_rate;
+	__u32 net_rate_per;
+	__u32 net_burst;
+	__u32 net_len[2];
 	__u32 excess;
 	__u32 cookies;
 	bool observe;
@@ -123,7 +136,7 @@ struct class_spec {
 struct listener_spec {
 	__u32 port;
 	__u32 last;
-	unsigned int given;
+	__u64 given;
 	__u32 order;
 	bool app_order;
 	__u32 synack_retries;
@@ -143,10 +156,13 @@ struct listener_spec {
  * @object: what is edited
  * @verb: how
  * @given: GIVEN_* of the options that were written
+ * @again: a second source-rate was written: what follows is of the network
  * @class: OBJECT_CLASS: the class; OBJECT_MATCH: only the name is used
  * @range: OBJECT_MATCH: the sources, as they were written
  * @source: OBJECT_MATCH: one of them, filled in by edit_each()
  * @exist: OBJECT_MATCH: adding what is there, or deleting what is not, is no error
+ * @prefer: OBJECT_MATCH: what lines without it say of the same prefix does not count
+ * @timeout: OBJECT_MATCH: seconds after which it goes; 0: never
  * @service: OBJECT_MATCH: where @source has the class; OBJECT_SERVICE
  * @sources: OBJECT_MATCH: a file of prefixes instead of @range, or NULL
  * @from: line of the configuration that names the file of @origin; 0: @origin is
@@ -160,11 +176,14 @@ struct edit {
 	struct origin origin;
 	enum object object;
 	enum verb verb;
-	unsigned int given;
+	__u64 given;
+	bool again;
 	struct class_spec class;
 	struct range range;
 	struct prefix source;
 	bool exist;
+	bool prefer;
+	__u32 timeout;
 	struct service service;
 	const char *sources;
 	unsigned int from;

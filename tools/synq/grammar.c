@@ -165,6 +165,30 @@ static int parse_source_len(struct edit *edit, const char *text)
 			     edit->class.source_len);
 }
 
+static int parse_net_rate(struct edit *edit, const char *text)
+{
+	int error;
+
+	edit->class.net_rate = 0;
+	edit->class.net_rate_per = 1;
+	if (taken_away(edit, text, &error))
+		return error;
+	return value_rate(&edit->origin, text, "net-rate", SYNQ_SOURCE_RATE_MAX,
+			  &edit->class.net_rate, &edit->class.net_rate_per);
+}
+
+static int parse_net_burst(struct edit *edit, const char *text)
+{
+	return value_range(&edit->origin, text, "net-burst", 1, SYNQ_BURST_MAX,
+			   &edit->class.net_burst);
+}
+
+static int parse_net_len(struct edit *edit, const char *text)
+{
+	return value_lengths(&edit->origin, text, "net-len",
+			     edit->class.net_len);
+}
+
 static int parse_excess(struct edit *edit, const char *text)
 {
 	unsigned int i;
@@ -258,6 +282,19 @@ static int parse_exist(struct edit *edit, const char *text)
 {
 	edit->exist = true;
 	return text ? refuse(&edit->origin, text, "unexpected after -e") : DONE;
+}
+
+static int parse_prefer(struct edit *edit, const char *text)
+{
+	edit->prefer = true;
+	return text ? refuse(&edit->origin, text, "unexpected after prefer") :
+		      DONE;
+}
+
+static int parse_timeout(struct edit *edit, const char *text)
+{
+	return value_duration(&edit->origin, text, "timeout",
+			      SYNQ_MATCH_TIMEOUT_MAX, &edit->timeout);
 }
 
 static int parse_order(struct edit *edit, const char *text)
@@ -369,6 +406,9 @@ static const struct option class_options[] = {
 	{ "source-rate", GIVEN_SOURCE_RATE, "N/UNIT", parse_source_rate },
 	{ "source-burst", GIVEN_SOURCE_BURST, "N", parse_source_burst },
 	{ "source-len", GIVEN_SOURCE_LEN, "V4,V6", parse_source_len },
+	{ "net-rate", GIVEN_NET_RATE, "N/UNIT", parse_net_rate },
+	{ "net-burst", GIVEN_NET_BURST, "N", parse_net_burst },
+	{ "net-len", GIVEN_NET_LEN, "V4,V6", parse_net_len },
 	{ "excess", GIVEN_EXCESS, "drop, pass, reset, cookie or refuse",
 	  parse_excess },
 	{ "cookies", GIVEN_COOKIES, "auto, always or never", parse_cookies },
@@ -382,7 +422,9 @@ static const struct option match_options[] = {
 	{ "to", GIVEN_TO, "PREFIX", parse_to },
 	{ "port", GIVEN_PORT, "N or N-M", parse_ports },
 	{ "class", GIVEN_CLASS, "NAME", grammar_name },
+	{ "timeout", GIVEN_TIMEOUT, "TIME", parse_timeout },
 	{ "-e", GIVEN_EXIST, NULL, parse_exist },
+	{ "prefer", GIVEN_PREFER, NULL, parse_prefer },
 	{ }
 };
 
@@ -423,6 +465,7 @@ static const struct option set_options[] = {
 			 GIVEN_MAX_WAIT | GIVEN_MIN_SHARE | GIVEN_RATE |	\
 			 GIVEN_BURST | GIVEN_SOURCE_RATE |		\
 			 GIVEN_SOURCE_BURST | GIVEN_SOURCE_LEN |	\
+			 GIVEN_NET_RATE | GIVEN_NET_BURST | GIVEN_NET_LEN | \
 			 GIVEN_EXCESS | GIVEN_COOKIES | GIVEN_ENFORCE)
 #define MATCH_GIVEN	(GIVEN_KEY | GIVEN_CLASS)
 #define SERVICE_GIVEN	(GIVEN_TO | GIVEN_PORT | GIVEN_FORWARD)
@@ -438,8 +481,9 @@ const struct grammar grammar[OBJECTS] = {
 		{ 0, 0, .name = true },
 	} },
 	[OBJECT_MATCH] = { "match", match_options, {
-		{ MATCH_GIVEN | GIVEN_EXIST, GIVEN_SOURCE | GIVEN_CLASS },
-		{ MATCH_GIVEN, GIVEN_SOURCE | GIVEN_CLASS },
+		{ MATCH_GIVEN | GIVEN_TIMEOUT | GIVEN_EXIST | GIVEN_PREFER,
+		  GIVEN_SOURCE | GIVEN_CLASS },
+		{ MATCH_GIVEN | GIVEN_TIMEOUT, GIVEN_SOURCE | GIVEN_CLASS },
 		{ GIVEN_KEY | GIVEN_EXIST, GIVEN_SOURCE },
 	} },
 	[OBJECT_LISTENER] = { "listener", listener_options, {
@@ -461,6 +505,28 @@ const struct grammar grammar[OBJECTS] = {
 		[VERB_SET] = { GIVEN_ENFORCE, GIVEN_ENFORCE },
 	} },
 };
+
+/**
+ * grammar_again() - what a word means behind a second source-rate
+ * @word: the word
+ *
+ * Return: the word for it, or @word.
+ */
+const char *grammar_again(const char *word)
+{
+	static const char * const net[][2] = {
+		{ "source-rate", "net-rate" },
+		{ "source-burst", "net-burst" },
+		{ "source-len", "net-len" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(net) / sizeof(*net); i++) {
+		if (!strcmp(word, net[i][0]))
+			return net[i][1];
+	}
+	return word;
+}
 
 /**
  * excess_name() - the word for an excess action

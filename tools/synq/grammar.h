@@ -16,7 +16,7 @@
  */
 struct option {
 	const char *name;
-	unsigned int bit;
+	__u64 bit;
 	const char *value;
 	int (*parse)(struct edit *edit, const char *text);
 };
@@ -28,8 +28,8 @@ struct option {
  * @name: a name follows the verb
  */
 struct verbs {
-	unsigned int may;
-	unsigned int must;
+	__u64 may;
+	__u64 must;
 	bool name;
 };
 
@@ -47,6 +47,7 @@ struct grammar {
 
 extern const struct grammar grammar[OBJECTS];
 
+const char *grammar_again(const char *word);
 int grammar_name(struct edit *edit, const char *text);
 
 #endif /* SYNQ_GRAMMAR_H */

@@ -88,19 +88,29 @@ static char *trim(char *text)
 
 /* --- plain --- */
 
-/* A word of a header, as opposed to an address with a mistake in it. */
+/*
+ * A header of words, as opposed to an address with a mistake in it: 10.0.0.x, fe80::x
+ * and example.com are none.  Behind the first word there may be a time or the name of
+ * a host, but nothing that looks like an address.
+ */
 static bool is_heading(const char *line)
 {
-	size_t i;
+	static const char ends[] = BLANK ",\"'";
+	const char *word = line + strspn(line, "\"'");
+	bool first = true;
 
-	line += strspn(line, "\"'");
-	if (!((*line | 0x20) >= 'a' && (*line | 0x20) <= 'z'))
+	if (!((*word | 0x20) >= 'a' && (*word | 0x20) <= 'z'))
 		return false;
-	for (i = 0; line[i]; i++) {
-		/* 10.0.0.x, fe80::x and example.com are no headings. */
-		if ((line[i] == '.' || line[i] == ':') && line[i + 1] &&
-		    !strchr(BLANK ",\"", line[i + 1]))
-			return false;
+	for (; *word; word += strspn(word, ends), first = false) {
+		bool number = isdigit((unsigned char)*word);
+		size_t length = strcspn(word, ends);
+
+		for (; length > 1; length--, word++) {
+			if ((*word == '.' && (first || number)) ||
+			    (*word == ':' && (first || word[1] == ':')))
+				return false;
+		}
+		word += length;
 	}
 	return true;
 }
@@ -461,7 +471,7 @@ void list_notes(const struct list *list)
 		       list->path, list->masked_line, list->masked,
 		       list->masked == 1 ? "" : "es");
 	if (list->expiring)
-		remark("%s: %u entr%s a timeout, which matches do not have",
+		remark("%s: %u entr%s a timeout of its own, which is not read",
 		       list->path, list->expiring,
 		       list->expiring == 1 ? "y has" : "ies have");
 	if (list->unused)

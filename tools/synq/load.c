@@ -37,6 +37,23 @@ static int get_conf(struct nl *nl, struct conf *conf)
 	return error.code ? nl_refuse(NULL, NULL, &error) : DONE;
 }
 
+/*
+ * Seconds.  Older kernel modules have two bytes, and those without have seconds only;
+ * what is of another length has no known unit, and is printed so.
+ */
+static __u32 take_period(const struct nlattr *attr)
+{
+	if (!attr)
+		return 1;
+	switch (mnl_attr_get_payload_len(attr)) {
+	case sizeof(__u16):
+		return mnl_attr_get_u16(attr);
+	case sizeof(__u32):
+		return mnl_attr_get_u32(attr);
+	}
+	return 0;
+}
+
 /* Fills in the default for a length that was not given. */
 static void take_source_limit(struct class_spec *spec, struct nlattr **attr)
 {
@@ -45,7 +62,7 @@ static void take_source_limit(struct class_spec *spec, struct nlattr **attr)
 
 	spec->source_rate = attr_u32(attr, SYNQ_A_CLASS_SOURCE_RATE);
 	spec->source_rate_per =
-		attr_u16(attr, SYNQ_A_CLASS_SOURCE_RATE_PER) ?: 1;
+		take_period(attr[SYNQ_A_CLASS_SOURCE_RATE_PER]);
 	if (spec->source_rate)
 		spec->given |= GIVEN_SOURCE_RATE;
 	spec->source_burst = attr_u32(attr, SYNQ_A_CLASS_SOURCE_BURST);
@@ -55,6 +72,24 @@ static void take_source_limit(struct class_spec *spec, struct nlattr **attr)
 		spec->given |= GIVEN_SOURCE_LEN;
 	spec->source_len[0] = v4 ? v4 : SOURCE_LEN_V4;
 	spec->source_len[1] = v6 ? v6 : SOURCE_LEN_V6;
+}
+
+static void take_net_limit(struct class_spec *spec, struct nlattr **attr)
+{
+	__u8 v4 = attr_u8(attr, SYNQ_A_CLASS_NET_LEN_V4);
+	__u8 v6 = attr_u8(attr, SYNQ_A_CLASS_NET_LEN_V6);
+
+	spec->net_rate = attr_u32(attr, SYNQ_A_CLASS_NET_RATE);
+	spec->net_rate_per = take_period(attr[SYNQ_A_CLASS_NET_RATE_PER]);
+	if (spec->net_rate)
+		spec->given |= GIVEN_NET_RATE;
+	spec->net_burst = attr_u32(attr, SYNQ_A_CLASS_NET_BURST);
+	if (spec->net_burst)
+		spec->given |= GIVEN_NET_BURST;
+	if (v4 || v6)
+		spec->given |= GIVEN_NET_LEN;
+	spec->net_len[0] = v4 ? v4 : NET_LEN_V4;
+	spec->net_len[1] = v6 ? v6 : NET_LEN_V6;
 }
 
 static void take_spec(struct class_spec *spec, struct nlattr **attr)
@@ -85,13 +120,14 @@ static void take_spec(struct class_spec *spec, struct nlattr **attr)
 	if (spec->min_share)
 		spec->given |= GIVEN_MIN_SHARE;
 	spec->rate = attr_u32(attr, SYNQ_A_CLASS_RATE);
-	spec->rate_per = attr_u16(attr, SYNQ_A_CLASS_RATE_PER) ?: 1;
+	spec->rate_per = take_period(attr[SYNQ_A_CLASS_RATE_PER]);
 	if (spec->rate)
 		spec->given |= GIVEN_RATE;
 	spec->burst = attr_u32(attr, SYNQ_A_CLASS_BURST);
 	if (spec->rate && spec->burst)
 		spec->given |= GIVEN_BURST;
 	take_source_limit(spec, attr);
+	take_net_limit(spec, attr);
 	spec->excess = attr_u8(attr, SYNQ_A_CLASS_EXCESS);
 	if (attr[SYNQ_A_CLASS_EXCESS])
 		spec->given |= GIVEN_EXCESS;
@@ -125,6 +161,7 @@ static void take_class(struct nlattr **attr, void *arg)
 	class->burst = attr_u32(attr, SYNQ_A_CLASS_BURST_EFFECTIVE);
 	class->source_burst = attr_u32(attr,
 				       SYNQ_A_CLASS_SOURCE_BURST_EFFECTIVE);
+	class->net_burst = attr_u32(attr, SYNQ_A_CLASS_NET_BURST_EFFECTIVE);
 	class->max_wait = attr_u32(attr, SYNQ_A_CLASS_MAX_WAIT_EFFECTIVE);
 	class->order = ++conf->served;
 	conf->classes += !class->builtin;
@@ -152,6 +189,7 @@ static void take_match(struct nlattr **attr, void *arg)
 {
 	struct conf *conf = arg;
 	struct prefix prefix;
+	struct match *match;
 	struct scope *scope;
 	struct class *class;
 	__u8 slot;
@@ -166,7 +204,9 @@ static void take_match(struct nlattr **attr, void *arg)
 	/* A table that changes while it is listed may repeat an entry. */
 	if (table_find(&conf->matches, &prefix, slot))
 		return;
-	table_add(&conf->matches, &prefix, slot)->class = class - conf->class;
+	match = table_add(&conf->matches, &prefix, slot);
+	match->class = class - conf->class;
+	match->timeout = attr_u32(attr, SYNQ_A_MATCH_TIMEOUT);
 	scope->matches++;
 }
 

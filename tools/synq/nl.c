@@ -17,7 +17,9 @@
 #include "nl.h"
 
 /* Highest number of attributes of any command. */
-#define ATTRS		32
+#define ATTRS		64
+
+_Static_assert(SYNQ_A_CLASS_MAX < ATTRS && SYNQ_A_CONF_MAX < ATTRS, "ATTRS");
 
 /* Room for the errors of one batch, if every request in it is refused. */
 #define RECEIVE_BUFFER	1048576
@@ -298,7 +300,7 @@ static int wait_for(struct nl *nl, __u32 from, __u32 seq, unsigned int max,
  * @nl: the conversation
  * @from: sequence number of the first request whose errors are of interest
  * @seq: that of the request that is waited for
- * @max: highest attribute of its answer, below 32
+ * @max: highest attribute of its answer, below 64
  * @answer: takes its answer, or NULL
  * @arg: the first argument of @answer
  * @error: receives the first error, unless it holds one
@@ -317,7 +319,7 @@ int nl_wait(struct nl *nl, __u32 from, __u32 seq, unsigned int max,
  * nl_call() - send one request and wait for its answer
  * @nl: the conversation
  * @request: the request
- * @max: highest attribute of its answer, below 32
+ * @max: highest attribute of its answer, below 64
  * @answer: takes its answer, or NULL
  * @arg: the first argument of @answer
  * @error: receives the error; code 0 if there was none
@@ -339,7 +341,7 @@ int nl_call(struct nl *nl, struct nlmsghdr *request, unsigned int max,
  * nl_list() - have what a request asks for listed
  * @nl: the conversation
  * @request: the request, with NLM_F_DUMP
- * @max: highest attribute of the messages, below 32
+ * @max: highest attribute of the messages, below 64
  * @answer: takes each entry
  * @arg: the first argument of @answer
  * @interrupted: set to true if the table changed meanwhile; never to false
@@ -362,7 +364,7 @@ int nl_list(struct nl *nl, struct nlmsghdr *request, unsigned int max,
  * nl_dump() - have a table listed
  * @nl: the conversation
  * @command: SYNQ_CMD_*_GET
- * @max: highest attribute of its messages, below 32
+ * @max: highest attribute of its messages, below 64
  * @answer: takes each entry
  * @arg: the first argument of @answer
  * @interrupted: set to true if the table changed meanwhile; never to false
@@ -443,7 +445,7 @@ int nl_join(struct nl *nl, const char *group)
 /**
  * nl_hear() - receive notifications, until the end of the program
  * @nl: the conversation, joined
- * @max: highest attribute of the messages, below 32
+ * @max: highest attribute of the messages, below 64
  * @answer: takes each message
  * @arg: the first argument of @answer
  * @missed: there was no room for some, ask for the state

@@ -68,6 +68,14 @@ const char *class_line(const struct class_spec *spec, char *text)
 	if (spec->given & GIVEN_SOURCE_LEN)
 		append(text, " source-len %u,%u", spec->source_len[0],
 		       spec->source_len[1]);
+	if (spec->net_rate)
+		append(text, " net-rate %s",
+		       rate_text(spec->net_rate, spec->net_rate_per, rate));
+	if (spec->given & GIVEN_NET_BURST)
+		append(text, " net-burst %u", spec->net_burst);
+	if (spec->given & GIVEN_NET_LEN)
+		append(text, " net-len %u,%u", spec->net_len[0],
+		       spec->net_len[1]);
 	if (spec->excess != SYNQ_EXCESS_DROP)
 		append(text, " excess %s", excess_name(spec->excess));
 	if (spec->cookies)
@@ -95,6 +103,8 @@ const char *match_line(const struct conf *conf, const struct match *match,
 		 prefix_text(&match->prefix, prefix),
 		 service_text(&conf->scope[match->service].service, service),
 		 conf->class[match->class].spec.name);
+	if (match->timeout)
+		append(text, " timeout %us", match->timeout);
 	return text;
 }
 
@@ -335,9 +345,16 @@ static int match_order(const struct conf *a, const struct match *one,
 	return order ? order : prefix_order(&one->prefix, &two->prefix);
 }
 
-static bool diff_matches(const struct conf *old, const struct conf *new)
+/* Time that passes is no difference; whether a match ends is one. */
+static void same_time(struct match *old, const struct match *new)
 {
-	const struct table *one = &old->matches;
+	if (old->timeout && new->timeout)
+		old->timeout = new->timeout;
+}
+
+static bool diff_matches(struct conf *old, const struct conf *new)
+{
+	struct table *one = &old->matches;
 	const struct table *two = &new->matches;
 	bool different = false;
 	__u32 i = 0, j = 0;
@@ -352,6 +369,8 @@ static bool diff_matches(const struct conf *old, const struct conf *new)
 			order = match_order(old, &one->match[i], new,
 					    &two->match[j]);
 		in = next_in(i < one->number, j < two->number, order);
+		if (in == (IN_OLD | IN_NEW))
+			same_time(&one->match[i], &two->match[j]);
 		if (in & IN_OLD)
 			match_line(old, &one->match[i++], before);
 		if (in & IN_NEW)

@@ -8,7 +8,7 @@
 #include "conf.h"
 
 /* Room for any line of a configuration. */
-#define LINE_ROOM	320
+#define LINE_ROOM	400
 #define INSIDE_ROOM	11
 
 /* print.c */

@@ -18,6 +18,25 @@ static json_t *wait_json(__u32 ms)
 	return ms == SYNQ_MAX_WAIT_NONE ? json_null() : json_integer(ms);
 }
 
+static void net_json(json_t *json, const struct class_spec *spec)
+{
+	if (spec->net_rate) {
+		json_object_set_new(json, "net_rate",
+				    json_integer(spec->net_rate));
+		json_object_set_new(json, "net_rate_per",
+				    json_integer(spec->net_rate_per));
+	}
+	if (spec->given & GIVEN_NET_BURST)
+		json_object_set_new(json, "net_burst",
+				    json_integer(spec->net_burst));
+	if (spec->given & GIVEN_NET_LEN) {
+		json_object_set_new(json, "net_len_v4",
+				    json_integer(spec->net_len[0]));
+		json_object_set_new(json, "net_len_v6",
+				    json_integer(spec->net_len[1]));
+	}
+}
+
 static json_t *class_json(const struct class *class)
 {
 	const struct class_spec *spec = &class->spec;
@@ -64,6 +83,7 @@ static json_t *class_json(const struct class *class)
 		json_object_set_new(json, "source_len_v6",
 				    json_integer(spec->source_len[1]));
 	}
+	net_json(json, spec);
 	json_object_set_new(json, "excess",
 			    json_string(excess_name(spec->excess)));
 	if (spec->cookies)
@@ -76,6 +96,9 @@ static json_t *class_json(const struct class *class)
 			    json_integer(class->burst));
 	json_object_set_new(json, "source_burst_effective",
 			    json_integer(class->source_burst));
+	if (spec->net_rate)
+		json_object_set_new(json, "net_burst_effective",
+				    json_integer(class->net_burst));
 	json_object_set_new(json, "max_wait_effective",
 			    wait_json(class->max_wait));
 	json_object_set_new(json, "builtin", json_boolean(class->builtin));
@@ -125,6 +148,28 @@ static bool source_cells(struct columns *columns, const struct class *class)
 }
 
 /* Returns true if the value shown is a default. */
+static bool net_cells(struct columns *columns, const struct class *class)
+{
+	const struct class_spec *spec = &class->spec;
+	bool burst = !(spec->given & GIVEN_NET_BURST);
+	bool len = !(spec->given & GIVEN_NET_LEN);
+	char rate[RATE_TEXT];
+
+	if (!spec->net_rate) {
+		columns_cell(columns, "-");
+		columns_cell(columns, "-");
+		columns_cell(columns, "-");
+		return false;
+	}
+	columns_cell(columns, "%s",
+		     rate_text(spec->net_rate, spec->net_rate_per, rate));
+	columns_cell(columns, "%u%s", class->net_burst, burst ? "*" : "");
+	columns_cell(columns, "%u,%u%s", spec->net_len[0], spec->net_len[1],
+		     len ? "*" : "");
+	return burst || len;
+}
+
+/* Returns true if the value shown is a default. */
 static bool class_row(struct columns *columns, const struct class *class,
 		      const struct said *said)
 {
@@ -159,6 +204,7 @@ static bool class_row(struct columns *columns, const struct class *class,
 	else
 		columns_cell(columns, "-");
 	source = source_cells(columns, class);
+	source |= net_cells(columns, class);
 	columns_cell(columns, "%s",
 		     spec->rate || spec->source_rate ||
 		     spec->excess != SYNQ_EXCESS_DROP ?
@@ -200,8 +246,8 @@ static int show_classes(struct words *words, unsigned int flags,
 	static const char * const headings[] = {
 		"CLASS", "KIND", "PRIORITY", "MARK", "WEIGHT", "RESERVE",
 		"CAP", "MAX-WAIT", "MIN-SHARE", "RATE", "BURST",
-		"SOURCE-RATE", "SOURCE-BURST", "SOURCE-LEN", "EXCESS",
-		"COOKIES", "ENFORCE", "MATCHES",
+		"SOURCE-RATE", "SOURCE-BURST", "SOURCE-LEN", "NET-RATE",
+		"NET-BURST", "NET-LEN", "EXCESS", "COOKIES", "ENFORCE", "MATCHES",
 	};
 	const struct class *class[SLOTS];
 	unsigned int number = conf_served_classes(conf, class);

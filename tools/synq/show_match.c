@@ -90,6 +90,9 @@ static json_t *match_json(const struct conf *conf, const struct match *match)
 			 (int)match->prefix.length, "class",
 			 conf->class[match->class].spec.name);
 	service_json(json, "", service);
+	if (match->timeout)
+		json_object_set_new(json, "timeout",
+				    json_integer(match->timeout));
 	return json;
 }
 
@@ -147,6 +150,7 @@ static void print_matches(const struct conf *conf,
 	char text[PREFIX_TEXT];
 	int destination = destination_width(conf);
 	int width = strlen("SOURCE");
+	bool times = false;
 	__u32 i;
 
 	for (i = 0; i < conf->matches.number; i++) {
@@ -157,11 +161,12 @@ static void print_matches(const struct conf *conf,
 		length = strlen(prefix_text(&match[i].prefix, text));
 		if (length > width)
 			width = length;
+		times |= match[i].timeout;
 	}
 	printf("%-*s  ", width, "SOURCE");
 	if (destination)
 		printf("%-*s  %-11s  ", destination, "TO", "PORT");
-	puts("CLASS");
+	puts(times ? "CLASS            LEFT" : "CLASS");
 	for (i = 0; i < conf->matches.number; i++) {
 		if (!selected(selection, &match[i]))
 			continue;
@@ -169,7 +174,12 @@ static void print_matches(const struct conf *conf,
 		if (destination)
 			print_destination(&conf->scope[match[i].service].service,
 					  destination);
-		puts(conf->class[match[i].class].spec.name);
+		if (match[i].timeout)
+			printf("%-15s  %us\n",
+			       conf->class[match[i].class].spec.name,
+			       match[i].timeout);
+		else
+			puts(conf->class[match[i].class].spec.name);
 	}
 }
 

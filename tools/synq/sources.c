@@ -22,6 +22,7 @@
  * @source: its prefix
  * @conformed: SYNs within the rates of source and class
  * @exceeded: SYNs over the rate of the source
+ * @net: it is the network of sources
  * @tokens: SYNs that would be within the rate of the source now
  */
 struct row {
@@ -30,6 +31,7 @@ struct row {
 	__u64 conformed;
 	__u64 exceeded;
 	__u32 tokens;
+	bool net;
 };
 
 /**
@@ -146,6 +148,7 @@ static void take_row(struct nlattr **attr, void *arg)
 	memcpy(row->source.address, mnl_attr_get_payload(source), length);
 	row->conformed = attr_u64(attr, SYNQ_A_SOURCE_CONFORMED);
 	row->exceeded = attr_u64(attr, SYNQ_A_SOURCE_EXCEEDED);
+	row->net = attr[SYNQ_A_SOURCE_NET];
 	row->tokens = attr_u32(attr, SYNQ_A_SOURCE_TOKENS);
 }
 
@@ -215,6 +218,8 @@ static void print_json(const struct rows *list)
 		json_object_set_new(json, "exceeded",
 				    json_integer(row->exceeded));
 		json_object_set_new(json, "tokens", json_integer(row->tokens));
+		if (row->net)
+			json_object_set_new(json, "net", json_true());
 		json_array_put(json);
 	}
 	json_array_end();

@@ -93,7 +93,7 @@ static void add_totals(struct stats *stats)
 			memcpy(total->class, stats->row[i].class,
 			       sizeof(total->class));
 		}
-		for (j = 0; j <= SYNQ_A_COUNTERS_MAX; j++)
+		for (j = 0; j <= COUNTER_BY_DEFAULT; j++)
 			total->value[j] += stats->row[i].value[j];
 	}
 }

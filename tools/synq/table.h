@@ -12,6 +12,8 @@
  * @prefix: half of the key
  * @service: the other half: slot of the destinations in struct conf
  * @class: slot of the class in struct conf
+ * @prefer: what lines without "prefer" say of it does not count
+ * @timeout: seconds that are left; 0: it stays
  * @list: number of the file of prefixes where it was written; 0: none
  * @line: where it was written, or 0
  * @next: the next in the same bucket, as index + 1; 0 ends the chain
@@ -20,7 +22,9 @@ struct match {
 	struct prefix prefix;
 	__u8 service;
 	__u8 class;
+	bool prefer;
 	__u16 list;
+	__u32 timeout;
 	__u32 line;
 	__u32 next;
 };

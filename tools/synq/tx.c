@@ -17,7 +17,7 @@
 #define PIECE		16384
 
 /* More than the longest edit takes. */
-#define EDIT_ROOM	256
+#define EDIT_ROOM	512
 
 static int flush(struct tx *tx)
 {
@@ -64,11 +64,24 @@ static void put_source_limit(struct nlmsghdr *nlh,
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_SOURCE_RATE,
 				 spec->source_rate);
 	if ((spec->given & GIVEN_SOURCE_RATE) && spec->source_rate_per != 1)
-		mnl_attr_put_u16(nlh, SYNQ_A_CLASS_SOURCE_RATE_PER,
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_SOURCE_RATE_PER,
 				 spec->source_rate_per);
 	if (spec->given & GIVEN_SOURCE_BURST)
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_SOURCE_BURST,
 				 spec->source_burst);
+	if (spec->given & GIVEN_NET_RATE)
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_NET_RATE, spec->net_rate);
+	if ((spec->given & GIVEN_NET_RATE) && spec->net_rate_per != 1)
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_NET_RATE_PER,
+				 spec->net_rate_per);
+	if (spec->given & GIVEN_NET_BURST)
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_NET_BURST, spec->net_burst);
+	if (spec->given & GIVEN_NET_LEN) {
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_NET_LEN_V4,
+				spec->net_len[0]);
+		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_NET_LEN_V6,
+				spec->net_len[1]);
+	}
 	if (spec->given & GIVEN_SOURCE_LEN) {
 		mnl_attr_put_u8(nlh, SYNQ_A_CLASS_SOURCE_LEN_V4,
 				spec->source_len[0]);
@@ -99,7 +112,7 @@ static void put_class(struct nlmsghdr *nlh, const struct class_spec *spec)
 	if (spec->given & GIVEN_RATE)
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_RATE, spec->rate);
 	if ((spec->given & GIVEN_RATE) && spec->rate_per != 1)
-		mnl_attr_put_u16(nlh, SYNQ_A_CLASS_RATE_PER, spec->rate_per);
+		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_RATE_PER, spec->rate_per);
 	if (spec->given & GIVEN_BURST)
 		mnl_attr_put_u32(nlh, SYNQ_A_CLASS_BURST, spec->burst);
 	put_source_limit(nlh, spec);
@@ -169,6 +182,8 @@ static void put_match(struct nlmsghdr *nlh, const struct edit *edit)
 	}
 	if (edit->verb != VERB_DEL)
 		mnl_attr_put_strz(nlh, SYNQ_A_MATCH_CLASS, edit->class.name);
+	if (edit->timeout)
+		mnl_attr_put_u32(nlh, SYNQ_A_MATCH_TIMEOUT, edit->timeout);
 	if (edit->exist)
 		mnl_attr_put(nlh, SYNQ_A_MATCH_EXIST, 0, NULL);
 }

@@ -167,6 +167,46 @@ int value_seconds(const struct origin *origin, const char *text,
 	return refuse(origin, text, "%s is a time, 1s..%us", what, max);
 }
 
+/**
+ * value_duration() - a time that may be long
+ * @origin: where it was written
+ * @text: the word: Ns, Nm, Nh or Nd
+ * @what: name of the option, for the message
+ * @max: longest time, in seconds; the shortest is 1
+ * @seconds: the time
+ *
+ * Return: DONE or REFUSED.
+ */
+int value_duration(const struct origin *origin, const char *text,
+		   const char *what, __u32 max, __u32 *seconds)
+{
+	static const struct {
+		char unit[2];
+		__u32 seconds;
+	} scale[] = {
+		{ "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 },
+	};
+	size_t digits = strspn(text, "0123456789");
+	unsigned int i;
+
+	if (!value_number(text, digits, seconds) || !*seconds)
+		goto refused;
+	if (!text[digits] && *seconds <= max)
+		return refuse(origin, text, "the unit is missing: %us",
+			      *seconds);
+	for (i = 0; i < sizeof(scale) / sizeof(*scale); i++) {
+		if (strcmp(text + digits, scale[i].unit))
+			continue;
+		if (*seconds > max / scale[i].seconds)
+			goto refused;
+		*seconds *= scale[i].seconds;
+		return DONE;
+	}
+refused:
+	return refuse(origin, text, "%s is a time, 1s..%us, in s, m, h or d",
+		      what, max);
+}
+
 /* The units of rates, each with the word that is printed first. */
 static const struct {
 	const char *name[3];
@@ -174,7 +214,8 @@ static const struct {
 } units[] = {
 	{ { "second", "sec", "s" }, 1 },
 	{ { "minute", "min", "m" }, 60 },
-	{ { "hour", "h", "h" }, SYNQ_RATE_PER_MAX },
+	{ { "hour", "h", "h" }, 3600 },
+	{ { "day", "d", "d" }, SYNQ_RATE_PER_MAX },
 };
 
 #define UNITS		(sizeof(units) / sizeof(*units))
@@ -263,10 +304,10 @@ int value_rate(const struct origin *origin, const char *text,
 		return DONE;
 	}
 	return refuse(origin, text,
-		      "not a whole number per second, per minute or per hour");
+		      "not a whole number per second, minute, hour or day");
 refused:
 	return refuse(origin, text,
-		      "%s is N/second, N/minute or N/hour, N 1..%u, or a fraction",
+		      "%s is N/second, N/minute, N/hour or N/day, N 1..%u, or a fraction",
 		      what, max);
 }
 

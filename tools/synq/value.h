@@ -52,6 +52,10 @@ struct service {
 #define SOURCE_LEN_V4	32
 #define SOURCE_LEN_V6	64
 
+/* Default net-len, likewise. */
+#define NET_LEN_V4	24
+#define NET_LEN_V6	48
+
 /* "4294967295ms" and its NUL */
 #define TIME_TEXT	13
 
@@ -86,6 +90,8 @@ int value_time(const struct origin *origin, const char *text,
 	       const char *what, __u32 max, __u32 *ms);
 int value_seconds(const struct origin *origin, const char *text,
 		  const char *what, __u32 max, __u32 *seconds);
+int value_duration(const struct origin *origin, const char *text,
+		   const char *what, __u32 max, __u32 *seconds);
 int value_rate(const struct origin *origin, const char *text,
 	       const char *what, __u32 max, __u32 *value, __u32 *per);
 int value_lengths(const struct origin *origin, const char *text,

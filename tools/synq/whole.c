@@ -41,6 +41,7 @@ static void plan_match(const struct plan *plan, __u32 i, struct edit *edit)
 	edit->source = match->prefix;
 	edit->service = plan->conf->scope[match->service].service;
 	edit->class = plan->conf->class[match->class].spec;
+	edit->timeout = match->timeout;
 	edit->origin = conf_match_origin(plan->conf, match);
 }
 

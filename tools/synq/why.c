@@ -25,7 +25,7 @@
  * @reason: enum synq_refused
  * @retry: the same SYN had been refused before
  * @observe: it would have been refused, and was let through
- * @source_exceeded: it exceeded the rate of its source
+ * @source_exceeded: 1: it exceeded the rate of its source, 2: of the source's network
  */
 struct refusal {
 	__u32 age;
@@ -34,7 +34,7 @@ struct refusal {
 	__u8 reason;
 	bool retry;
 	bool observe;
-	bool source_exceeded;
+	__u8 source_exceeded;
 };
 
 /**
@@ -144,16 +144,23 @@ static const char *queue_text(const struct conf *conf,
 }
 
 static const char *excess_text(const char *verdict, const struct class *class,
-			       bool source, char *text)
+			       __u8 source, char *text)
 {
-	const char *option = source ? "source-rate" : "rate";
+	static const char * const options[] = { "rate", "source-rate", "net-rate" };
 	const struct class_spec *spec = class ? &class->spec : NULL;
+	const char *option = options[source < 3 ? source : 1];
 	__u32 rate = 0, per = 1;
 	char number[RATE_TEXT];
 
 	if (spec) {
-		rate = source ? spec->source_rate : spec->rate;
-		per = source ? spec->source_rate_per : spec->rate_per;
+		const __u32 rates[][2] = {
+			{ spec->rate, spec->rate_per },
+			{ spec->source_rate, spec->source_rate_per },
+			{ spec->net_rate, spec->net_rate_per },
+		};
+
+		rate = rates[source < 3 ? source : 1][0];
+		per = rates[source < 3 ? source : 1][1];
 	}
 	if (rate)
 		snprintf(text, REASON_TEXT, "%s: over %s %s", verdict, option,
@@ -186,7 +193,7 @@ static const char *reason_text(struct conf *conf,
 			       const struct refusal *refusal, char *text)
 {
 	const struct class *class = conf_class(conf, refusal->class);
-	bool source = refusal->source_exceeded;
+	__u8 source = refusal->source_exceeded;
 	char time[TIME_TEXT];
 
 	switch (refusal->reason) {
@@ -296,6 +303,8 @@ static json_t *refusal_json(const struct refusal *refusal)
 	json_object_set_new(json, "enforce", json_boolean(!refusal->observe));
 	json_object_set_new(json, "source_exceeded",
 			    json_boolean(refusal->source_exceeded));
+	json_object_set_new(json, "net_exceeded",
+			    json_boolean(refusal->source_exceeded > 1));
 	return json;
 }
 

@@ -13,7 +13,7 @@ _synq_ports() {
 }
 
 _synq_class_options='priority default mark weight reserve cap max-wait min-share
-	rate burst source-rate source-burst source-len excess cookies enforce'
+	rate burst source-rate source-burst source-len net-rate net-burst net-len excess cookies enforce'
 
 # What may follow "class add gold priority 3", by the last word.
 _synq_option() {
@@ -26,10 +26,10 @@ _synq_option() {
 	class/enforce | listener/enforce | listener/requests | listener/app-*) echo 'on off' ;;
 	class/max-wait) echo none ;;
 	class/priority) echo {0..15} ;;
-	class/rate | class/source-rate | class/mark | class/cap | class/min-share | \
+	class/rate | class/source-rate | class/net-rate | class/mark | class/cap | class/min-share | \
 		listener/synack-retries)
 		[ "$verb" = set ] && echo none ;;
-	class/weight | class/reserve | class/burst | class/source-*) ;;
+	class/weight | class/reserve | class/burst | class/source-* | class/net-*) ;;
 	match/class | class/del | class/set) _synq_classes ;;
 	match/source | class/add) ;;
 	listener/order) echo 'strict weighted fifo' ;;
@@ -37,12 +37,13 @@ _synq_option() {
 	mark/mask | service/to | service/port) ;;
 	service/*) echo to port forward ;;
 	class/*) [ "$verb" = del ] || echo "$_synq_class_options" ;;
-	match/source-file | match/to) ;;
+	match/source-file | match/to | match/timeout) ;;
 	match/port) _synq_ports ;;
 	match/*)
 		[ "$verb" = set ] || printf '%s\n' -e
 		echo source source-file to port
-		[ "$verb" = del ] || echo class
+		[ "$verb" = del ] || echo class timeout
+		[ "$verb" != add ] || echo prefer
 		;;
 	listener/*) [ "$verb" = del ] && echo port ||
 		echo port order app-order synack-retries cookies app-cookies \

@@ -131,6 +131,10 @@ PLACES = {
     "unanswered": "synq_requests_unanswered_total",
     "stuck": "synq_requests_stuck_total",
     "request_held_now": "synq_held_requests",
+    "net_exceeded": "synq_syns_net_exceeded_total",
+    "by_mark": "synq_syns_by_mark_total",
+    "by_service": "synq_syns_by_service_total",
+    "by_prefix": "synq_syns_by_prefix_total",
 }
 for name in "held released overdue flushed".split():
     PLACES[f"request_{name}"] = f"synq_requests_{name}_total"
@@ -179,6 +183,9 @@ def equal(samples, stats):
             continue
         labels = {"listener": str(row["port"] or "forward"), "class": row["class"]}
         counters = dict(row["counters"])
+        if counters.pop("by_default") + sum(counters[f"by_{by}"] for by in (
+                "mark", "service", "prefix")) != counters["seen"]:
+            wrong.append(f"by default of {labels}")
         if counters.pop("first_tries") + counters["retries"] != counters["seen"]:
             wrong.append(f"first tries of {labels}")
         for key, family in TIMED.items():

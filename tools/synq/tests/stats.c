@@ -40,6 +40,11 @@ static void fill(struct stats *stats, unsigned int listeners,
 			row->value[COUNTER_FIRST_TRIES] =
 				row->value[SYNQ_A_COUNTERS_SEEN] -
 				row->value[SYNQ_A_COUNTERS_RETRIES];
+			row->value[COUNTER_BY_DEFAULT] =
+				row->value[SYNQ_A_COUNTERS_SEEN] -
+				row->value[SYNQ_A_COUNTERS_BY_MARK] -
+				row->value[SYNQ_A_COUNTERS_BY_SERVICE] -
+				row->value[SYNQ_A_COUNTERS_BY_PREFIX];
 		}
 	}
 	stats->listeners = listeners;

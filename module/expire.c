@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Takes out matches whose time is over: one delayed work for each network namespace, no
+ * timer for an entry.
+ *
+ * A published configuration does not change, so the work makes a copy without them, which
+ * shares all memory but the nodes around what goes, and publishes that.  It is no commit:
+ * the generation stays, so that no transaction of anybody's fails because a ban has ended,
+ * and no observer is called.  A draft has its own copy of the times.  What is over when it
+ * is committed goes next, as does that of a configuration to which a trial goes back.
+ *
+ * DOC: when
+ *
+ * Lookups do not look at the time: a match counts until the work has run.  That is not
+ * before its time, and within two seconds after, for the clock has seconds, plus a second
+ * for each 50,000 matches of the configuration: the work visits all of them, and their
+ * index (chunks.c) has to be made anew, so it must not do that all the time.  Without memory
+ * it tries again after that pause.
+ *
+ * Process context, under &synq_net.lock.
+ */
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include <linux/workqueue.h>
+#include "conf.h"
+#include "edit.h"
+#include "expire.h"
+#include "policer.h"
+
+#define MATCHES_PER_SECOND	50000
+
+static struct synq_conf *in_force(const struct synq_net *sn)
+{
+	return rcu_dereference_protected(sn->conf, lockdep_is_held(&sn->lock));
+}
+
+/* NULL without memory; charged to who pays for @conf. */
+static struct synq_conf *without(const struct synq_conf *conf, u32 now)
+{
+	struct mem_cgroup *old = set_active_memcg(conf->payer);
+	struct synq_conf *copy = synq_conf_copy(conf);
+
+	if (copy && (synq_edit_expire(copy, now) ||
+		     synq_aggregate_attach(copy, conf))) {
+		synq_conf_free(copy);
+		copy = NULL;
+	}
+	set_active_memcg(old);
+	return copy;
+}
+
+static void expire(struct work_struct *work)
+{
+	struct synq_net *sn = container_of(to_delayed_work(work),
+					   struct synq_net, expire_work);
+	const u32 now = synq_expire_now();
+	struct synq_conf *conf, *next;
+
+	mutex_lock(&sn->lock);
+	conf = in_force(sn);
+	if (conf && synq_expire_is_over(conf->first_end, now)) {
+		sn->expire_after = now + 1 + synq_conf_matches(conf) /
+					     MATCHES_PER_SECOND;
+		next = without(conf, now);
+		if (next && synq_conf_matches(next) < synq_conf_matches(conf)) {
+			synq_conf_renew(sn, next);
+		} else if (next) {
+			/* What was to go has been given more time. */
+			conf->first_end = next->first_end;
+			synq_conf_free(next);
+		}
+	}
+	synq_expire_later(sn);
+	mutex_unlock(&sn->lock);
+}
+
+/**
+ * synq_expire_later() - a configuration has been published
+ * @sn: network namespace
+ *
+ * Context: process, &synq_net.lock held
+ */
+void synq_expire_later(struct synq_net *sn)
+{
+	const struct synq_conf *conf = in_force(sn);
+	const u32 now = synq_expire_now();
+	u32 at;
+
+	if (!conf || !conf->first_end)
+		return;
+	at = max(conf->first_end, sn->expire_after);
+	mod_delayed_work(system_long_wq, &sn->expire_work,
+			 at > now ? (unsigned long)(at - now) * HZ : 0);
+}
+
+/**
+ * synq_expire_net_init() - a network namespace appears
+ * @sn: its state
+ *
+ * Context: process
+ */
+void synq_expire_net_init(struct synq_net *sn)
+{
+	INIT_DELAYED_WORK(&sn->expire_work, expire);
+}
+
+/**
+ * synq_expire_net_exit() - a network namespace goes away
+ * @sn: its state; nobody configures it any more
+ *
+ * Context: process
+ */
+void synq_expire_net_exit(struct synq_net *sn)
+{
+	cancel_delayed_work_sync(&sn->expire_work);
+}
