@@ -387,7 +387,7 @@ void synq_request_end(struct synq_followed *conn)
 
 /* --- the timer --- */
 
-static struct synq_followed *first_of(const struct synq_inside *inside, u8 slot)
+static struct synq_followed *first_of(struct synq_inside *inside, u8 slot)
 {
 	return list_first_entry_or_null(&inside->late[slot], struct synq_followed, list);
 }
@@ -399,7 +399,7 @@ static bool may_go(const struct synq_record *record, const struct synq_conf *con
 }
 
 /* Whose turn it is; NULL: nobody's, or for nobody there is room. */
-static struct synq_followed *next_of(const struct synq_record *record,
+static struct synq_followed *next_of(struct synq_record *record,
 				     const struct synq_conf *conf,
 				     const struct synq_listener *listener)
 {
@@ -417,7 +417,7 @@ static struct synq_followed *next_of(const struct synq_record *record,
 	return next;
 }
 
-static struct synq_followed *overdue_of(const struct synq_inside *inside, u64 age_ns,
+static struct synq_followed *overdue_of(struct synq_inside *inside, u64 age_ns,
 					u64 now_ns)
 {
 	struct synq_followed *conn;

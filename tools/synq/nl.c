@@ -7,6 +7,7 @@
  * of requests without an ACK for each: nl_collect() looks for errors
  * after each batch, without waiting.
  */
+#include <assert.h>
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 /* Highest number of attributes of any command. */
 #define ATTRS		64
 
-_Static_assert(SYNQ_A_CLASS_MAX < ATTRS && SYNQ_A_CONF_MAX < ATTRS, "ATTRS");
+static_assert(SYNQ_A_CLASS_MAX < ATTRS && SYNQ_A_CONF_MAX < ATTRS, "ATTRS");
 
 /* Room for the errors of one batch, if every request in it is refused. */
 #define RECEIVE_BUFFER	1048576
