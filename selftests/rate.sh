@@ -11,7 +11,7 @@
 # Needs two CPUs: one bucket for all CPUs.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 35
+plan 36
 floods=0
 
 # conf RATE[/UNIT] BURST EXCESS
@@ -181,6 +181,8 @@ sq class add banned priority 9 excess refuse
 sq match add source 10.3.9.0/24 class banned
 "$PEER" segment -N "$CLI" -s 10.3.9.1 -S 200 -n 200 $V4 $PORT >/dev/null
 is "refuse: without a rate, too" "$(counter banned excess_dropped)" 200
+check "refuse: and that is said" eval 'sq why 10.3.9.1 |
+	grep -q "excess-dropped: its class never gets in (excess refuse)\$"'
 is "refuse: it is saved so" "$(sq save | grep -c 'banned .*excess refuse')" 1
 sq class set banned enforce off
 "$PEER" client -N "$CLI" -s 10.3.9.1 -A -w 9000 $V4 $PORT >"$TMP/c"

@@ -152,6 +152,11 @@ static const char *excess_text(const char *verdict, const struct class *class,
 	__u32 rate = 0, per = 1;
 	char number[RATE_TEXT];
 
+	if (spec && spec->excess == SYNQ_EXCESS_REFUSE) {
+		snprintf(text, REASON_TEXT, "%s: its class never gets in (excess refuse)",
+			 verdict);
+		return text;
+	}
 	if (spec) {
 		const __u32 rates[][2] = {
 			{ spec->rate, spec->rate_per },
