@@ -12,17 +12,16 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
-plan 37
+plan 31
 
 KEPT=${KEPT:-1000}
 IDLE=1000
 OTHER=$((PORT + 1))
 
-# meanwhile NAME [PORT]: four tests, while something goes on
+# meanwhile NAME [PORT]: three tests, while something goes on
 meanwhile() {
 	served "$1" "$2"
-	within "$1: soon (ms)" "$median" 0 $((10 * SERVICE))
-	check "$1: the limit is, or is again, at most 4 times the workers" \
+	check "$1: the limit is, or is again, at most 8 times the workers" \
 		wait_for 10 limit_is_sane "$2"
 }
 

@@ -38,8 +38,9 @@ limit() {
 	number "$(told listener show -j "${1:-$PORT}")" '"inside_limit":' && echo "$found"
 }
 
+# How close to the knee it is on a quiet machine is for bench/inside_sim.
 limit_is_sane() {
-	[ "$(limit "$1")" -le $((4 * WORKERS)) ]
+	[ "$(limit "$1")" -le $((8 * WORKERS)) ]
 }
 
 # preferred N RATE [PORT]: these clients; sets gold and median of their answers (ms), and most,

@@ -94,7 +94,7 @@ refused() {
 	fi
 }
 
-plan 31
+plan 33
 
 srv nft -f "$(command -v class-by-mark.nft)" || die "class-by-mark.nft"
 srv nft -f "$(command -v count-by-class.nft)" || die "count-by-class.nft"

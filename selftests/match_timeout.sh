@@ -9,7 +9,7 @@
 # match that was renewed were lost, or the work outlived the namespace.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 38
+plan 39
 
 # class ADDRESS [PORT]: its class
 class() {
@@ -73,6 +73,16 @@ is "nor of the sockets" "$(sockets)" 1
 client "$TMP/c2" -n 1 -c 1 -s 10.4.0.1 -S 1 -w 3000 $V4 $PORT
 wait_for 20 has "$TMP/c2" ^done
 is "a connection has the class no more" "$(counter gold admitted)" "$admitted"
+
+# --- and no other with it ---
+sq match add source 10.4.1.0/24 class gold timeout 2s
+sq match add source 10.4.2.0/24 class gold timeout 6s
+began=$(ms)
+must_come 20 class_is 10.4.1.1 default
+class=$(class 10.4.2.1)
+[ $(($(ms) - began)) -lt 5500 ] || class=gold	# too slow to tell
+is "a later one is still there" "$class" gold
+must_come 20 class_is 10.4.2.1 default
 
 # --- more time ---
 sq -batch <<-EOT
