@@ -6,6 +6,8 @@
 # module, with a configuration that is still a file, and with the module.
 #
 # Must fail if: a problem were overlooked, or found where it is not.
+#
+# One kernel will do: the command looks at the host, and the module has no part in that.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft ip

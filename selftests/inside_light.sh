@@ -7,6 +7,8 @@
 # opens is filled at once, by the server's own clock.
 #
 # Must fail if: connections were held that the server has room for, or slots stayed empty.
+#
+# One kernel will do: it takes long.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"

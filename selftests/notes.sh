@@ -6,6 +6,8 @@
 # has nearly all traffic of.  One line each; the rest is as without.
 #
 # Must fail if: a remark were missing, came without its reason, or apply refused for it.
+#
+# One kernel will do: the command says it.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 17
