@@ -6,19 +6,19 @@
  * configuration that is made from another one shares all its chunks of nodes, and
  * has a copy made of each that it writes to before it does.
  *
- * DOC: whose a chunk is
+ * DOC: when a chunk may be written to
  *
- * Each trie that has a chunk holds a reference.  References are taken only from a
+ * Each trie holds a reference to each of its chunks.  References are taken only from a
  * trie that is published or about to be, under &synq_net.lock.  A draft's trie is
- * nobody's but the draft's: a chunk of which it holds the only reference can be
- * reached by nobody else, and gets no further one while the draft writes.  The last
+ * private.  If it holds the only reference to a chunk, nothing else can reach that
+ * chunk, and the chunk gets no further reference while the draft writes.  The last
  * other reference was put after a grace period behind the last reader
- * (synq_conf_free()), and refcount_dec_and_test() is a release: what the readers
- * read comes before it, and what the draft writes after it has seen the count of 1,
- * by a control dependency.  A count that falls meanwhile costs a copy, nothing else.
+ * (synq_conf_free()), and refcount_dec_and_test() is a release.  So the loads of the
+ * readers come before it, and by a control dependency the draft's stores come after it
+ * has seen the count of 1.  A count that falls meanwhile costs a copy, nothing else.
  *
- * An index (lpm.c) belongs to one trie and one configuration, and is made when it has
- * been in force for a while (chunks.c).
+ * An index (lpm.c) belongs to one trie and one configuration.  It is made when the
+ * configuration has been in force for a second, by the second part of this file.
  *
  * Process context.
  */
@@ -41,7 +41,7 @@
 #define INDEX_MIN	64	/* prefixes; with fewer the way is short */
 #define CHUNK_SIZE	(SYNQ_LPM_CHUNK * sizeof(struct synq_lpm_node))
 
-/* In the place that is not for a node. */
+/* The first place of a chunk holds no node, but the count. */
 static refcount_t *refs_of(struct synq_lpm_node *chunk)
 {
 	BUILD_BUG_ON(sizeof(refcount_t) > sizeof(*chunk));
@@ -63,7 +63,7 @@ static void chunk_put(struct synq_lpm_node *chunk)
 		kfree(chunk);
 }
 
-/* So that the table doubles when it grows, without a word for its length. */
+/* A power of two: the table doubles when it grows, and its length need not be stored. */
 static u32 room_for(u32 chunks)
 {
 	return chunks < TABLE_MIN ? TABLE_MIN : roundup_pow_of_two(chunks);
@@ -76,7 +76,7 @@ static struct synq_lpm_node **table_alloc(u32 chunks)
 }
 
 /**
- * synq_chunks_share() - make a trie that is the same as another
+ * synq_chunks_share() - copy a trie by sharing all its chunks
  * @to: not a trie yet; on failure one without memory
  * @from: published, or empty
  *
@@ -142,14 +142,14 @@ static int own(struct synq_lpm_node **chunk)
 }
 
 /**
- * synq_chunks_own() - have a prefix inserted or removed without anybody's noticing
+ * synq_chunks_own() - copy the shared chunks that an edit would write to
  * @lpm: a draft's
  * @key: of the prefix, as for synq_lpm_insert()
  * @len: of the prefix, bits
- * @insert: there is to be room for it
+ * @insert: the edit inserts the prefix: make room for it, too
  *
  * Context: process
- * Return: 0 or -ENOMEM; the trie is the same in any case
+ * Return: 0 or -ENOMEM; the trie has the same prefixes in any case
  */
 int synq_chunks_own(struct synq_lpm *lpm, const u8 *key, u8 len, bool insert)
 {
@@ -176,10 +176,10 @@ int synq_chunks_own(struct synq_lpm *lpm, const u8 *key, u8 len, bool insert)
 /**
  * chunks_places() - how large an index would be
  * @lpm: published, so that it does not change any more
- * @level: out: bits of an address that it would be by
+ * @level: out: how many bits of an address it would go by
  *
  * Context: process, &synq_net.lock held
- * Return: places in it; 0: @lpm has one, or the way is short without
+ * Return: places in it; 0: @lpm has an index already, or is too small to need one
  */
 static u32 chunks_places(const struct synq_lpm *lpm, u8 *level)
 {
@@ -193,13 +193,12 @@ static u32 chunks_places(const struct synq_lpm *lpm, u8 *level)
  * @places: from chunks_places(), of 8 bytes: at most 32 bytes for each prefix
  * @level: likewise
  *
- * Nobody has to have it, so nobody is killed for it: near its limit a control group
- * gives up what it can easily, and then the charge fails (__GFP_NORETRY), as does the
- * allocation when the machine has no more.
+ * An index is optional, so the OOM killer must not run for it (__GFP_NORETRY).  Near its
+ * limit a control group reclaims what is easy to reclaim; then the charge fails.  So does
+ * the allocation if the machine has no memory left.
  *
  * Context: process; may sleep for as long as reclaim takes
- * Return: to be given to chunks_index() or chunks_index_free(); NULL without
- * memory
+ * Return: for chunks_index() or chunks_index_free(); NULL without memory
  */
 static struct synq_lpm_index *chunks_index_alloc(u32 places, u8 level)
 {
@@ -208,7 +207,7 @@ static struct synq_lpm_index *chunks_index_alloc(u32 places, u8 level)
 
 	if (!index)
 		return NULL;
-	/* Apart, since beside it they would take twice as much: a power of two. */
+	/* On its own: with a header in front, a power of two would take twice its size. */
 	index->way = kvcalloc(places, sizeof(*index->way), gfp);
 	if (!index->way) {
 		kfree(index);
@@ -234,7 +233,7 @@ static void chunks_index_free(struct synq_lpm_index *index)
 }
 
 /**
- * chunks_index() - shorten the way of lookups
+ * chunks_index() - speed up lookups in a trie
  * @lpm: published, so that it does not change any more
  * @index: as large as chunks_places() said of it
  *
@@ -267,40 +266,39 @@ void synq_chunks_drop(struct synq_lpm *lpm)
 }
 
 /*
- * Makes indexes of the prefixes that are in force (lpm.c), of each table that is large
- * enough, so that a SYN is classified in about the same time by ten of them and by a
- * million.
+ * Makes indexes (lpm.c) of the tables of prefixes that are in force and large enough.  With
+ * an index a SYN is classified in about the same time by ten prefixes and by a million.
  *
- * They take longer to make than a prefix to add, so they are made when a configuration
- * has been in force for a second: who changes it more often than that does without.
- * Lookups find the same with them and without; where there was no memory the way stays
- * as long as it is, which is counted, until the next change.
+ * Making an index takes longer than adding a prefix.  So it is made only when a
+ * configuration has been in force for a second; while changes come faster, there is none.
+ * Lookups find the same with an index and without.  If there is no memory for it, lookups
+ * stay slow until the next change, and the failure is counted.
  *
- * DOC: who pays
+ * DOC: what the memory is charged to
  *
- * A worker has no memory control group of its own.  The indexes are charged to that
- * of who began the transaction, as the prefixes were when he edited it.  For that each
- * configuration has a reference from when it is made (synq_conf_alloc(),
- * synq_conf_copy()): so has that which is in force before a trial, whose way back
- * (draft.c) is a worker's, too.  The worker takes the reference with it, and gives it up
- * when the indexes are made; of a configuration that no worker has come to,
- * synq_conf_free() does.  Where matches end, another reference stays with the
- * configuration, since a copy of it is to be made (expire.c).  A group that is removed
- * meanwhile stays as memory, for so long, and its charges go to its parent: a charge is
- * held by the memory and not by the configuration.
+ * A worker has no memory control group of its own.  The indexes are charged to the group
+ * of the process that began the transaction, as the prefixes were during the edit.  For that
+ * each configuration holds a reference to the group from when it is made
+ * (synq_conf_alloc(), synq_conf_copy()).  So does the configuration that was in force before
+ * a trial, since a worker may have to restore it (draft.c).  The worker takes the reference
+ * over, and puts it when the indexes are made.  If no worker has come to a configuration,
+ * synq_conf_free() puts it.  If matches are to expire, another reference stays with the
+ * configuration for the copy that expire.c will make.  A group that is removed meanwhile
+ * stays in memory for so long.  Its charges go to its parent: they are held by the memory
+ * and not by the configuration.
  *
- * DOC: whose an index is
+ * DOC: what is written after publishing
  *
- * Indexes, @payer and @first_end (expire.c) are what is written to a configuration after
- * it is published: by who holds &synq_net.lock and finds it in force, so that it cannot be
- * freed meanwhile.  Memory is asked for without the lock, since that may take long near
- * the limit of a group, and the lock is wanted by who looks at counters, and by a
- * namespace that goes.  A configuration is known again by its serial, which no other ever
- * had; and one that was replaced meanwhile gets no index.  They go with the configuration.
+ * Indexes, @payer and @first_end (expire.c) are written to a configuration after it is
+ * published.  The writer holds &synq_net.lock and finds the configuration in force, so it
+ * cannot be freed meanwhile.  Memory is allocated without the lock: that may take long
+ * near the limit of a group, and readers of counters and the exit of a namespace need the
+ * lock.  The configuration is then recognised by its serial, which is never reused; if it
+ * was replaced meanwhile it gets no index.  Indexes are freed with their configuration.
  *
- * The worker of a namespace that has none, or whose state is about to go, finds nothing:
- * .pre_exit takes the configuration away, and synq_index_net_exit() waits for the worker
- * in .exit.  Nobody publishes in between, so none is queued again.
+ * In a namespace without a configuration the worker finds nothing to do.  When a namespace
+ * exits, .pre_exit takes the configuration away, and synq_index_net_exit() waits for the
+ * worker in .exit.  Nothing is published in between, so no work is queued again.
  *
  * Process context.
  */
@@ -319,7 +317,7 @@ static struct synq_lpm *table(struct synq_conf *conf, unsigned int n)
 	return n < 2 * conf->n_services ? &conf->service[n / 2].lpm[n % 2] : NULL;
 }
 
-/* The same, unless another configuration is in force. */
+/* Likewise; NULL if another configuration is in force, too. */
 static struct synq_lpm *table_of(const struct synq_net *sn, u64 serial,
 				 unsigned int n)
 {
@@ -359,7 +357,7 @@ static bool make_one(struct synq_net *sn, u64 serial, unsigned int n)
 	return lpm;
 }
 
-/* One more reference. */
+/* Takes one more reference. */
 static struct mem_cgroup *get_again(struct mem_cgroup *payer)
 {
 	struct mem_cgroup *old = set_active_memcg(payer);
@@ -369,7 +367,7 @@ static struct mem_cgroup *get_again(struct mem_cgroup *payer)
 	return payer;
 }
 
-/* Returns the serial of the configuration in force, 0: there is none. */
+/* Takes over the payer; returns the serial in force, 0: there is no configuration. */
 static u64 begin(struct synq_net *sn, struct mem_cgroup **payer)
 {
 	struct synq_conf *conf;
@@ -381,7 +379,7 @@ static u64 begin(struct synq_net *sn, struct mem_cgroup **payer)
 	if (conf) {
 		serial = conf->serial;
 		*payer = conf->payer;
-		/* Who takes out matches (expire.c) makes a copy, to be paid for, too. */
+		/* Taking out matches (expire.c) makes a copy, which is charged, too. */
 		conf->payer = conf->first_end ? get_again(*payer) : NULL;
 	}
 	mutex_unlock(&sn->lock);
@@ -404,7 +402,7 @@ static void make(struct work_struct *work)
 }
 
 /**
- * synq_index_later() - a configuration has been published
+ * synq_index_later() - make indexes of the configuration just published, in a second
  * @sn: network namespace
  *
  * Context: process, &synq_net.lock held
@@ -446,7 +444,7 @@ void synq_index_net_init(struct synq_net *sn)
 
 /**
  * synq_index_net_exit() - a network namespace goes away
- * @sn: its state; nobody configures it any more
+ * @sn: its state, with no configuration any more
  *
  * Context: process
  */

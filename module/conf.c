@@ -2,14 +2,14 @@
 /*
  * The snapshot: an immutable configuration of one network namespace.
  *
- * draft.c edits a private one, finish.c completes it; this file publishes it by RCU and
+ * draft.c edits a private one and finish.c completes it.  This file publishes it by RCU and
  * frees the old one.  Packets and socket callbacks read it under rcu_read_lock().
  *
- * What must follow a change elsewhere, hooks to register and sockets to leave,
- * is done by observers: this file knows neither.
+ * A change may require hooks to be registered, or sockets to be left.  Observers do that:
+ * this file knows neither.
  *
- * One that was in force is freed by a worker after the grace period, and not by the
- * RCU callback: two million prefixes are in some 30,000 pieces of memory.
+ * The old one is freed by a worker after the grace period, not by the RCU callback: two
+ * million prefixes are in some 30,000 pieces of memory.
  *
  * All of it runs in process context under &synq_net.lock, except
  * synq_conf_free(), which needs no lock.
@@ -88,7 +88,7 @@ struct synq_conf *synq_conf_alloc(void)
 	return conf;
 }
 
-/* What was shared before it fails is dropped with @copy: it must not be @conf's. */
+/* If it fails, @copy is freed with its tables so far: none of @conf's may be among them. */
 static int share_services(struct synq_conf *copy, const struct synq_conf *conf)
 {
 	int err = 0;
@@ -184,8 +184,8 @@ static void free_late(struct work_struct *work)
  * synq_conf_is_empty() - is there nothing that was configured?
  * @conf: not NULL
  *
- * "enforce off" alone is something: who switches it off before adding the first
- * class must not find it on.
+ * "enforce off" alone is a configuration: an administrator may set it before adding the
+ * first class, and it must stay.
  *
  * Return: true if so
  */
@@ -249,9 +249,9 @@ struct synq_class *synq_conf_class_by_name(struct synq_conf *conf,
 }
 
 /*
- * A slot whose class has another name than before begins afresh: a full
- * bucket, counters at zero.  A state of a bucket means nothing at another rate.
- * Returns these slots, as bits.
+ * A slot whose class has another name than before is reset: its bucket is full and its
+ * counters are zero.  A bucket is also reset if its rate changes, since its state has a
+ * meaning at the old rate only.  Returns the slots with another class, as bits.
  */
 static u32 reset_slots(struct synq_net *sn, const struct synq_conf *old,
 		       struct synq_conf *conf)
@@ -336,11 +336,11 @@ int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf)
 }
 
 /**
- * synq_conf_renew() - replace the configuration by itself, without some of its matches
+ * synq_conf_renew() - replace the configuration by a copy with fewer matches
  * @sn: network namespace
- * @conf: made from what is in force
+ * @conf: copied from the one in force
  *
- * Its generation is the same: nobody has changed it.
+ * The generation stays, since this is no change by an administrator.
  *
  * Context: process, &synq_net.lock held
  */
@@ -370,9 +370,9 @@ void synq_conf_exit(struct synq_net *sn)
  * @sn: network namespace
  * @bypass: off
  *
- * Off, SYNs pass unjudged, every promotion passes and the accept queue is
- * left as it grows: what is in it stays there.  Back on, what came meanwhile
- * is an unplaced tail like any other.
+ * While switched off, SYNs pass unjudged, every connection is promoted, and the accept
+ * queue is not reordered.  What was queued meanwhile is an unplaced tail like any other
+ * when synq is switched on again.
  *
  * Context: process
  */

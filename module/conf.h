@@ -150,7 +150,7 @@ struct synq_listener {
  * struct synq_conf - a snapshot: immutable once published, but for the indexes of
  *	its prefixes, @payer and @first_end
  * @free: after a grace period
- * @payer: memory control group of who began its transaction, with a reference, until
+ * @payer: memory control group that pays for it (chunks.c), with a reference until
  *	chunks.c takes it away; may be NULL
  * @generation: of the commit that published it
  * @serial: of all snapshots ever published, in any network namespace; not 0
@@ -240,7 +240,7 @@ struct synq_class *synq_conf_class_by_name(struct synq_conf *conf,
  * @port: host byte order
  *
  * Context: the caller keeps the snapshot
- * Return: NULL if the port is nobody's business
+ * Return: NULL if the port is not configured
  */
 static inline const struct synq_listener *
 synq_conf_listener(const struct synq_conf *conf, u16 port)
@@ -267,7 +267,7 @@ synq_conf_listener(const struct synq_conf *conf, u16 port)
  * @port: host byte order
  *
  * Context: the caller keeps the snapshot
- * Return: NULL if the port is nobody's business
+ * Return: NULL if the port is not configured
  */
 static inline struct synq_port *synq_conf_port(const struct synq_conf *conf,
 					       u16 port)
@@ -295,8 +295,8 @@ static inline bool synq_conf_judges(const struct synq_conf *conf)
  * @conf: snapshot
  * @class: of it
  *
- * Not the host itself, which is always served; nor the built-in default where
- * nobody can be in it.
+ * The host itself has none: it is always served.  The built-in default has none if no
+ * connection can be in it.
  *
  * Context: the caller keeps the snapshot
  * Return: true if so

@@ -19,20 +19,20 @@
 #include "policer.h"
 
 /*
- * A configuration on trial: unless it is confirmed in time, that before it is in
- * force again.  Whoever has shut himself out need only wait.
+ * A configuration on trial: unless it is confirmed in time, the previous one is in force
+ * again.  An administrator who is locked out need only wait.
  *
- * What was in force is kept as a private copy, complete with its buckets, so that
- * going back takes no memory but what an observer wants (the hooks); where that fails
- * it is tried again each second.  It is a commit like any other, with a generation
- * of its own.  Nobody else can commit meanwhile: going back would undo his work.
+ * The previous configuration is kept as a private copy, complete with its buckets.  So
+ * going back allocates nothing itself; observers may (the hooks), and if that fails it is
+ * tried again each second.  Going back is a commit like any other, with a generation of
+ * its own.  Other commits are refused meanwhile, since going back would undo them.
  *
- * Lifetime: @before belongs to whoever holds &synq_net.lock and finds it; the work
- * and the confirmation both take it away under the lock, so that exactly one does.
- * The work may be late: it can have begun to wait for the lock when the trial that
- * it was armed for was confirmed, and find the next one.  So it goes by
- * @trial_end, which has not come for that one, and for which it is armed anew.
- * synq_trial_net_exit() waits for it before the namespace's state is gone.
+ * Lifetime: @before is owned under &synq_net.lock.  The work and the confirmation
+ * both take it away under the lock, so exactly one of them gets it.  The work may be
+ * late: while it waits for the lock its trial may be confirmed and another one may
+ * begin.  So it checks @trial_end, which has not come for the new trial, and for which
+ * it is armed anew.  synq_trial_net_exit() waits for it before the namespace's state is
+ * gone.
  *
  * Process context, under &synq_net.lock.
  */
@@ -79,11 +79,11 @@ static int trial_refuse(const struct synq_net *sn, struct netlink_ext_ack *extac
 }
 
 /**
- * trial_begin() - what is about to be published is on trial
+ * trial_begin() - put what is about to be published on trial
  * @sn: network namespace, with none on trial
- * @seconds: until it goes back to what is in force now
+ * @seconds: until the configuration in force now is restored
  *
- * To be followed by the publishing, or by synq_trial_confirm() if that fails.
+ * Followed by publishing, or by synq_trial_confirm() if that fails.
  *
  * Context: &synq_net.lock held
  * Return: 0 or -ENOMEM
@@ -97,7 +97,7 @@ static int trial_begin(struct synq_net *sn, u32 seconds)
 
 	if (!before)
 		return -ENOMEM;
-	/* All its classes are in force: it shares their sources. */
+	/* All its classes are in force: it shares their tables of sources. */
 	err = synq_aggregate_attach(before, now);
 	if (err) {
 		synq_conf_free(before);
@@ -110,7 +110,7 @@ static int trial_begin(struct synq_net *sn, u32 seconds)
 }
 
 /**
- * synq_trial_confirm() - what is on trial stays
+ * synq_trial_confirm() - end the trial and keep its configuration
  * @sn: network namespace
  *
  * Context: &synq_net.lock held
@@ -120,14 +120,14 @@ int synq_trial_confirm(struct synq_net *sn)
 {
 	if (!sn->before)
 		return -ENOENT;
-	/* The next trial is to arm it anew. */
+	/* So that the next trial can arm it anew. */
 	cancel_delayed_work(&sn->trial_work);
 	synq_conf_free(take(sn));
 	return 0;
 }
 
 /**
- * synq_trial_left() - how long the trial still takes
+ * synq_trial_left() - how long the trial still lasts
  * @sn: network namespace
  *
  * Context: &synq_net.lock held
@@ -155,7 +155,7 @@ void synq_trial_net_init(struct synq_net *sn)
 
 /**
  * synq_trial_net_exit() - the namespace or the module goes away
- * @sn: network namespace, which nobody configures any more
+ * @sn: network namespace, which gets no commit any more
  *
  * Context: process
  */

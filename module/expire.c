@@ -3,19 +3,19 @@
  * Takes out matches whose time is over: one delayed work for each network namespace, no
  * timer for an entry.
  *
- * A published configuration does not change, so the work makes a copy without them, which
- * shares all memory but the nodes around what goes, and publishes that.  It is no commit:
- * the generation stays, so that no transaction of anybody's fails because a ban has ended,
- * and no observer is called.  A draft has its own copy of the times.  What is over when it
- * is committed goes next, as does that of a configuration to which a trial goes back.
+ * A published configuration does not change.  So the work makes a copy without the matches
+ * that have expired, which shares all memory but the nodes around them, and publishes it.
+ * This is no commit: the generation stays, so that an open transaction does not fail because
+ * a ban has ended, and no observer is called.  A draft has its own copy of the times.  What
+ * has expired when it is committed goes next; likewise when a trial is rolled back.
  *
  * DOC: when
  *
- * Lookups do not look at the time: a match counts until the work has run.  That is not
- * before its time, and within two seconds after, for the clock has seconds, plus a second
- * for each 50,000 matches of the configuration: the work visits all of them, and their
- * index (chunks.c) has to be made anew, so it must not do that all the time.  Without memory
- * it tries again after that pause.
+ * Lookups ignore the time: a match counts until the work has run.  The work never runs
+ * early.  It runs within two seconds, since the clock has seconds, plus one second for each
+ * 50,000 matches of the configuration: it visits all of them, and their index (chunks.c) has
+ * to be made anew, so it must not run all the time.  Without memory it tries again after the
+ * same pause.
  *
  * Process context, under &synq_net.lock.
  */
@@ -34,7 +34,7 @@ static struct synq_conf *in_force(const struct synq_net *sn)
 	return rcu_dereference_protected(sn->conf, lockdep_is_held(&sn->lock));
 }
 
-/* NULL without memory; charged to who pays for @conf. */
+/* NULL without memory; charged to the payer of @conf. */
 static struct synq_conf *without(const struct synq_conf *conf, u32 now)
 {
 	struct mem_cgroup *old = set_active_memcg(conf->payer);
@@ -65,7 +65,7 @@ static void expire(struct work_struct *work)
 		if (next && synq_conf_matches(next) < synq_conf_matches(conf)) {
 			synq_conf_renew(sn, next);
 		} else if (next) {
-			/* What was to go has been given more time. */
+			/* The match that was due has been given more time. */
 			conf->first_end = next->first_end;
 			synq_conf_free(next);
 		}
@@ -106,7 +106,7 @@ void synq_expire_net_init(struct synq_net *sn)
 
 /**
  * synq_expire_net_exit() - a network namespace goes away
- * @sn: its state; nobody configures it any more
+ * @sn: its state, with no configuration any more
  *
  * Context: process
  */

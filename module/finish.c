@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an edited configuration means: the order of service, what is not said, and the
- * rules of the whole, which hold for the last edit only (tools/synq/check.c has the
- * same).
+ * Completes and validates an edited configuration: the order of service, defaults, and the
+ * rules that concern the whole, which only have to hold after the last edit
+ * (tools/synq/check.c has the same).
  *
  * Process context, under &synq_net.lock.
  */
@@ -19,13 +19,12 @@
 #define BURST_MIN	8	/* a browser opens 6 connections at once */
 
 /*
- * Without a rate of the class, what its strays get together, in multiples of what
- * one source gets: when half of the table is in use, about so many sources of
- * 32768 find their set full.
+ * In a class without a rate, its strays together get the rate of so many sources.  When
+ * half of the table is in use, about so many sources of 32768 find their set full.
  */
 #define STRAYS		256
 
-/* Order of service: the host itself, the classes by priority, the rest. */
+/* Order of service: the host itself, then the classes by priority, then the rest. */
 static void put_in_order(struct synq_conf *conf)
 {
 	u8 n = 0, priority, slot;
@@ -80,8 +79,8 @@ static int give_reserves(struct synq_conf *conf, struct netlink_ext_ack *extack)
 }
 
 /*
- * The first class waits as long as the kernel's queue is; unless it takes the
- * unmatched, since an unknown client is never first.
+ * By default the first class has no maximum wait.  If it takes the unmatched it has one: an
+ * unknown client never comes first.
  */
 static void give_waits(struct synq_conf *conf)
 {
@@ -134,7 +133,7 @@ static int check_marks(struct synq_conf *conf, const struct net *net,
 	u8 i, j;
 
 	if (mask && !READ_ONCE(net->ipv4.sysctl_tcp_fwmark_accept)) {
-		/* Else the kernel forgets the mark of the SYN. */
+		/* Otherwise the connection does not keep the mark of its SYN. */
 		NL_SET_ERR_MSG(extack, "mark needs net.ipv4.tcp_fwmark_accept=1");
 		return -EINVAL;
 	}
@@ -202,7 +201,7 @@ static int check_classes(const struct synq_conf *conf,
 	return 0;
 }
 
-/* Half of what a second brings, unless it is given. */
+/* By default, what arrives in half a second. */
 static u32 burst_of(u32 rate, u32 per, u32 given)
 {
 	if (!rate)
@@ -222,7 +221,7 @@ static void set_bucket(struct synq_class *class)
 			      class->burst_effective);
 }
 
-/* Strays get what is above half of the class's bucket, or a bucket of their own. */
+/* Strays get the upper half of the class's bucket, or a bucket of their own. */
 static void set_source_buckets(struct synq_class *class)
 {
 	u32 strays = DIV_ROUND_UP(class->burst_effective, 2);
@@ -259,7 +258,7 @@ static void set_drops(const struct synq_conf *conf, struct synq_class *class)
 		       !conf->observe && !class->observe;
 }
 
-/* What is said of cookies, but for where it says nothing of its own: BIT()s. */
+/* The cookie policies in use, as BIT()s. */
 static u32 policies(const struct synq_conf *conf)
 {
 	u32 given = 0;
@@ -273,8 +272,8 @@ static u32 policies(const struct synq_conf *conf)
 }
 
 /*
- * A cookie that the kernel will not look at is of no use; and its own it sends without
- * asking.
+ * A cookie is of no use if tcp_syncookies=0 has the kernel ignore it; with tcp_syncookies=2
+ * the kernel sends its own without asking.
  */
 static void check_cookies(struct synq_conf *conf, const struct net *net,
 			  struct netlink_ext_ack *extack)

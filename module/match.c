@@ -3,8 +3,8 @@
  * Edits of the matches of a configuration that is not published: which source has which
  * class, for all destinations or for a service, and until when.
  *
- * An edit changes nothing if it refuses.  Whose configuration it is, draft.c knows, or
- * expire.c, which takes out what has ended.
+ * An edit that is refused changes nothing.  The callers are draft.c, and expire.c, which
+ * takes out expired matches.
  *
  * Process context, under &synq_net.lock.
  */
@@ -75,7 +75,7 @@ static int add_service(struct synq_conf *conf,
 	return 0;
 }
 
-/* Goes with its last match. */
+/* A service is removed with its last match. */
 static void tidy_service(struct synq_conf *conf,
 			 const struct synq_service_key *key)
 {
@@ -150,7 +150,7 @@ int synq_edit_put_match(struct synq_conf *conf,
 	node = lpm ? synq_lpm_find(&lpm[prefix->is_v6], prefix->addr,
 				   prefix->len) : NULL;
 	was = node ? node->value : 0;
-	/* What is over need not have gone yet. */
+	/* An expired match may still be there. */
 	if (node && !synq_expire_is_over(node->end, now))
 		is = was;
 	if (how == SYNQ_MATCH_EXIST && is == c->slot + 1 && node->end == end)
@@ -190,7 +190,7 @@ static int take_out(struct synq_conf *conf, struct synq_lpm *lpm,
 	const struct synq_lpm_node was = *node;
 	int err;
 
-	/* @node may be in a copy afterwards, or not be any more. */
+	/* @node may be in a copy afterwards, or have been freed. */
 	err = synq_chunks_own(lpm, was.key, was.len, false);
 	if (!err)
 		err = synq_lpm_remove(lpm, was.key, was.len);
@@ -200,7 +200,7 @@ static int take_out(struct synq_conf *conf, struct synq_lpm *lpm,
 }
 
 /**
- * synq_edit_del_match() - take a match out
+ * synq_edit_del_match() - remove a match
  * @conf: not published
  * @prefix: of the source
  * @service: where it has a class
@@ -234,7 +234,7 @@ int synq_edit_del_match(struct synq_conf *conf,
 	err = take_out(conf, lpm, node);
 	if (err)
 		return err;
-	/* Else the memory of all that ever were stays, to no purpose. */
+	/* Otherwise memory for the largest size ever would stay allocated. */
 	if (!lpm->prefixes)
 		synq_chunks_drop(lpm);
 	tidy_service(conf, service);
@@ -260,7 +260,7 @@ static int expire(struct synq_conf *conf, struct synq_lpm *lpm, u32 now)
 }
 
 /**
- * synq_edit_expire() - take out the matches whose time is over
+ * synq_edit_expire() - remove the matches that have expired
  * @conf: not published; of no use after an error
  * @now: from synq_expire_now()
  *
@@ -276,7 +276,7 @@ int synq_edit_expire(struct synq_conf *conf, u32 now)
 	conf->first_end = 0;
 	err = expire(conf, &conf->lpm[0], now) ?:
 	      expire(conf, &conf->lpm[1], now);
-	/* From the last on: one that goes moves those behind it. */
+	/* Backwards, since removing a service moves those behind it. */
 	for (i = conf->n_services; i-- && !err;) {
 		struct synq_service *service = &conf->service[i];
 
