@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many connections a server works on best: found by trying, from the answers that it
+ * Finds the number of connections that a server works on best, from the answers that it
  * gives in a second.
  *
- * Laws that look at how long answers take need to know how long they take without a queue,
- * which an overloaded server does not show.  So this one climbs on the rate alone, as
- * thread pools do (Hellerstein, Morrison and Eilebrecht, 2008).
+ * Laws based on response times need the response time without a queue, which an overloaded
+ * server does not show.  So this one climbs on the throughput alone, as thread pools do
+ * (Hellerstein, Morrison and Eilebrecht, 2008).
  *
- * With a limit below the knee each connection brings the same rate; above it more
- * connections bring nothing.  So a limit that is too low measures the knee: of the rate
- * that is known it costs a part, and the knee is the limit over what is left.  Each
- * measurement is used, however small the difference, and not only what it says about
- * a bound: so errors cancel out.  The base is kept at the knee and RESERVE: being
- * below costs answers at once, being above only lets a few more wait inside.
+ * Below the knee throughput is proportional to the limit; above it more connections bring
+ * nothing.  So a limit below the knee measures the knee: it yields a fraction of the known
+ * rate, and the knee is the limit divided by that fraction.  Each measurement is used,
+ * however small the difference, and not only as a bound, so errors cancel out.  The base
+ * is kept at the knee plus RESERVE: being below costs answers at once, being above only lets
+ * a few more wait inside.
  *
- * In epochs, which count only while connections are held, so that there is always more to
- * do.  The first answers after a change are those of the limit of before, and are skipped.
+ * It works in epochs.  They count only while connections are held, so there is always more
+ * work waiting.  The first answers after a change of the limit belong to the old one and are
+ * skipped.
  *
- * rest		the limit is the base.  After some epochs less is tried.  A rate that is
- *		another for two epochs on end means that the server is another: up if
- *		there is more, down if there is less.
+ * rest		the limit is the base.  After some epochs a lower one is tried.  If the rate
+ *		differs for two epochs in a row the server has changed: up if the rate has
+ *		grown, down if it has fallen.
  * up		the limit is twice as high.  If that brings more it is doubled again.
- * down		the limit is lower, which measures the knee.  In a search it is a half, and
- *		again, until that costs something; so it is after lower limits
- *		have cost nothing.
+ * down		the limit is lower, which measures the knee.  In a search, and after lower
+ *		limits have cost nothing, it is halved until that costs something.
  *
- * Fail open: while connections are held and nothing is answered, for a second, twice the
- * longest gap between answers, or twice as long as what is inside should take, the limit is
- * doubled, and again.  With the next answers it is what it was.  While nobody is held
- * nothing changes, and an epoch that was interrupted for long begins again.
+ * Fail open: the limit is doubled, again and again, while connections are held and nothing is
+ * answered for a second, for twice the longest gap between answers, and for twice as long as
+ * the connections inside should take.  With the next answers it is what it was.  While no
+ * connection is held nothing changes.  An epoch that was interrupted for long begins again.
  *
  * It does not read a clock or lock.  Pure.
  */
@@ -46,7 +46,7 @@
 #define MOST		((1U << 20) * UNIT)
 #define SECOND		((u64)NSEC_PER_SEC)
 
-/* An epoch is over after so many answers, and so long. */
+/* An epoch is over after so many answers and so much time. */
 #define FEW		64
 #define MANY		192
 #define MANY_DOWN	128
@@ -57,18 +57,18 @@
 #define SEARCH_LONG_NS	SECOND
 #define OPEN_NS		(4 * SECOND)
 
-/* Epochs of rest, before a lower limit is tried: the more, the less it has changed. */
+/* Epochs of rest before a lower limit is tried: the more, the less has changed. */
 #define RESTS_MIN	6
 #define RESTS_MAX	24
-#define NEAR		8	/* part of the base: no change */
-#define EASY		2	/* lower limits that cost nothing, before a search */
+#define NEAR		8	/* an eighth of the base: no change */
+#define EASY		2	/* lower limits in a row that cost nothing, before a search */
 
 /* Per cent of the rate that is known. */
-#define MORE		130	/* there is more in a higher limit */
-#define LITTLE_MORE	118	/* likewise, when there seems to be */
-#define FASTER		112	/* there seems to be */
-#define SLOWER		80	/* the server is another */
-#define FAR		170	/* very much more, or 100 / 170 of it */
+#define MORE		130	/* a higher limit brings more */
+#define LITTLE_MORE	118	/* likewise, when the rate has grown already */
+#define FASTER		112	/* the rate has grown */
+#define SLOWER		80	/* the server has become slower */
+#define FAR		170	/* far off: so much, or 100 / 170 */
 #define NOTHING		93	/* a lower limit costs nothing */
 #define HARDLY		85	/* with half of the limit: it was far too high */
 
@@ -145,7 +145,7 @@ static u32 percent_of(u64 rate, u64 of)
 	return clamp_t(u64, div64_u64(100 * rate, max_t(u64, of, 1)), 1, 1000);
 }
 
-/* So far that few answers say so. */
+/* So far off that a few answers are enough to tell. */
 static bool is_far(const struct synq_climb *climb)
 {
 	u32 percent = percent_of(rate_of(climb), climb->rate);
@@ -162,7 +162,7 @@ static bool is_over(const struct synq_climb *climb)
 		return n >= FEW || ns >= OPEN_NS;
 	if (n < climb->limit)
 		return ns >= LONGEST_NS;
-	/* It is far from where it should be: the less time the better. */
+	/* It is far off: the sooner this ends the better. */
 	if (climb->searching && climb->phase != SYNQ_CLIMB_DOWN)
 		return ns >= (n >= FEW ? SEARCH_NS : SEARCH_LONG_NS);
 	if (n >= many || (n >= FEW && climb->phase == SYNQ_CLIMB_REST && is_far(climb)))
@@ -170,7 +170,7 @@ static bool is_over(const struct synq_climb *climb)
 	return ns >= (n >= FEW ? LONG_NS : LONGEST_NS);
 }
 
-/* For two epochs on end. */
+/* The server has changed if this is so for two epochs in a row. */
 static void is_another(struct synq_climb *climb, u64 rate, bool more)
 {
 	if (++climb->surprises < 2) {
@@ -233,7 +233,7 @@ static void went_up(struct synq_climb *climb, u64 rate)
 	search_down(climb);
 }
 
-/* Not all of the way, since one epoch says little. */
+/* Goes only a part of the way, since one epoch says little. */
 static void follow(struct synq_climb *climb, u64 target)
 {
 	u32 base = climb->base;
@@ -296,8 +296,8 @@ static void open_further(struct synq_climb *climb)
 }
 
 /*
- * How long nothing is answered is a matter of the server: some need seconds.  More
- * connections would only slow it down.
+ * How long a silence may be normal depends on the server: some need seconds for an answer.
+ * More connections would only slow it down.
  */
 static u64 patience_ns(const struct synq_climb *climb)
 {
@@ -324,7 +324,7 @@ static bool is_silent(struct synq_climb *climb, u64 ns, u32 answered)
 	return climb->silent_ns >= patience_ns(climb);
 }
 
-/* Nobody is held: the server does not show what it can do. */
+/* No connection is held: the server does not show what it can do. */
 static void pass_loose(struct synq_climb *climb, u64 ns)
 {
 	climb->silent_ns = 0;
@@ -336,7 +336,7 @@ static void pass_loose(struct synq_climb *climb, u64 ns)
 	restart(climb);
 }
 
-/* A lower limit is kept when enough have been answered; not by who needs none. */
+/* A lower limit is in effect once enough connections were answered, or after a second. */
 static bool is_settled(struct synq_climb *climb, u64 ns, u32 busy)
 {
 	climb->unsettled_ns += ns;
@@ -346,7 +346,7 @@ static bool is_settled(struct synq_climb *climb, u64 ns, u32 busy)
 }
 
 /**
- * synq_climb_init() - nothing is known yet
+ * synq_climb_init() - begin without knowledge
  * @climb: of a listener
  */
 void synq_climb_init(struct synq_climb *climb)
@@ -364,10 +364,10 @@ void synq_climb_init(struct synq_climb *climb)
  * @held: connections that are held
  * @busy: connections that are busy
  *
- * To be called each millisecond, or few, while any are held; what is longer than a second
- * since the last time counts for nothing.
+ * Called every millisecond or few while connections are held.  Time beyond a second since the
+ * last call is ignored.
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How many connections a server works on best.  See climb.c.
+ * Finds the number of connections that a server works on best.  See climb.c.
  */
 #ifndef _SYNQ_CLIMB_H
 #define _SYNQ_CLIMB_H
@@ -14,8 +14,8 @@
 /**
  * enum synq_climb_phase - what the present epoch is for
  * @SYNQ_CLIMB_REST: the base is the limit
- * @SYNQ_CLIMB_UP: the base has been raised: is there more?
- * @SYNQ_CLIMB_DOWN: less than the base is the limit: how much less comes out?
+ * @SYNQ_CLIMB_UP: the base was raised, to see whether that brings more answers
+ * @SYNQ_CLIMB_DOWN: the limit is below the base, to see how many answers that costs
  */
 enum synq_climb_phase {
 	SYNQ_CLIMB_REST,
@@ -25,28 +25,28 @@ enum synq_climb_phase {
 
 /**
  * struct synq_climb - the search for one listener
- * @last_ns: monotonic clock: of the last tick
- * @epoch_ns: how long the epoch has been, while somebody was held
- * @loose_ns: and while nobody was
- * @unsettled_ns: how long the limit has not been kept yet
- * @silent_ns: since the last answer, while somebody was held
+ * @last_ns: time of the last tick, monotonic clock
+ * @epoch_ns: length of the epoch so far, while connections were held
+ * @loose_ns: length of the interruption, while none was held
+ * @unsettled_ns: time since the limit was lowered, until it is in effect
+ * @silent_ns: time since the last answer, while connections were held
  * @rate: answers/second at the base, times 2^20; 0: not known
  * @answers: of the epoch
  * @answered: since the last tick
- * @skip: answers that still belong to the limit of before
- * @limit: in force; read by anybody
+ * @skip: answers to skip, which belong to the previous limit
+ * @limit: in force; may be read without exclusion
  * @base: the best limit known, in sixteenths
  * @from: the base before it was raised
- * @before: the base before the limit was opened; 0: it is not
- * @busy: connections, at the last tick
- * @gap_ms: the longest time between two answers of late
+ * @before: the base before the limit was opened; 0: the limit is not open
+ * @busy: busy connections at the last tick
+ * @gap_ms: the longest recent time between two answers
  * @phase: enum synq_climb_phase
  * @rested: epochs of rest
- * @rests: so many are between two lower limits
- * @surprises: of those that are over, the last ones whose rate was another
- * @easy: lower limits that cost nothing, one after the other
- * @held: somebody was held at the last tick
- * @settled: the limit is kept
+ * @rests: epochs of rest between two lower limits
+ * @surprises: epochs in a row, up to the last, with another rate
+ * @easy: lower limits in a row that cost nothing
+ * @held: connections were held at the last tick
+ * @settled: the limit is in effect
  * @searching: the base is not known
  */
 struct synq_climb {
@@ -79,10 +79,10 @@ void synq_climb_init(struct synq_climb *climb);
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy);
 
 /**
- * synq_climb_answer() - an answer has gone out
+ * synq_climb_answer() - count an answer
  * @climb: of the listener
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 static inline void synq_climb_answer(struct synq_climb *climb)
 {
@@ -90,12 +90,12 @@ static inline void synq_climb_answer(struct synq_climb *climb)
 }
 
 /**
- * synq_climb_excuse() - do not open the limit now, though nothing is answered
+ * synq_climb_excuse() - do not open the limit though nothing is answered
  * @climb: of the listener
  *
- * To be called before each tick for which that holds; soon after the last it may be opened.
+ * Called before each tick for which this holds.
  *
- * Context: any; callers exclude each other
+ * Context: callers exclude each other
  */
 static inline void synq_climb_excuse(struct synq_climb *climb)
 {
@@ -106,7 +106,6 @@ static inline void synq_climb_excuse(struct synq_climb *climb)
  * synq_climb_limit() - how many connections may be busy
  * @climb: of the listener
  *
- * Context: any
  * Return: connections
  */
 static inline u32 synq_climb_limit(const struct synq_climb *climb)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events: a class at a listener has begun, or ceased, to exceed its rate, to be refused, to
- * be answered by cookies, to be held; its connections cannot be held; its table of sources
- * is full.  Told to the group "events".
+ * Events, multicast to the group "events": a class at a listener has begun, or ceased, to
+ * exceed its rate, to be refused, to be answered by cookies, to be held; its connections
+ * cannot be held; its table of sources is full.
  *
- * Nothing is noted where packets are: once a second the counters are compared with those of
- * a second ago, while somebody listens.  So there is at most one message a second for each
- * listener, class and event, however many packets come.
+ * The packet path does nothing for it.  While the group has listeners, a worker compares the
+ * counters with those of a second ago.  So there is at most one message a second for each
+ * listener, class and event, whatever the number of packets.
  *
- * Whoever has joined the group asks for the state next ("conf-get"): that sets the work off.
- * It ends by itself when nobody listens any more.
+ * A process that has joined the group asks for the state next ("conf-get"), which starts the
+ * worker.  The worker stops when the group has no listeners left.
  *
  * Process context.  &synq_net.lock protects what was told.
  */
@@ -22,11 +22,11 @@
 #include "netlink_gen.h"
 
 #define PERIOD		HZ
-#define QUIET		3	/* periods without any, after which it has ended */
+#define QUIET		3	/* periods without growth, after which an event has ended */
 #define EVENTS		(SYNQ_EVENT_SOURCES_FULL + 1)
 #define SUMMANDS	5
 
-/* An event is that one of these counters has grown. */
+/* The event occurs when one of these counters grows. */
 static const struct {
 	u8 n;
 	u8 counter[SUMMANDS];
@@ -47,10 +47,10 @@ static const struct {
 
 /**
  * struct synq_watched - an event of a class at a listener
- * @last: the sum, a second ago
- * @count: of the event, since it began
- * @quiet: periods in which it has not grown
- * @active: it was told that it has begun
+ * @last: sum of the counters, a second ago
+ * @count: by how much they have grown since the event began
+ * @quiet: periods without growth
+ * @active: its begin was reported
  */
 struct synq_watched {
 	u64 last;
@@ -61,8 +61,8 @@ struct synq_watched {
 
 /**
  * struct synq_watch - the events of a listener
- * @run: &synq_net.watch when it was looked at last; another one: nobody has listened
- *	meanwhile
+ * @run: &synq_net.watch at the last look; if that has changed, the group had no listeners
+ *	in between
  * @since: by slot, generation from which on it is this class's
  * @event: by slot
  */
@@ -72,7 +72,7 @@ struct synq_watch {
 	struct synq_watched event[SYNQ_SLOTS][EVENTS];
 };
 
-/* Held for reading by who may tell. */
+/* Held for reading while a message is sent. */
 static DECLARE_RWSEM(telling);
 static bool is_open;
 
@@ -113,7 +113,7 @@ static u64 sum_of(const struct synq_port *port, u8 slot, u8 event)
 	return sum;
 }
 
-/* Those that came before the last second are a state, too. */
+/* A connection that is held since before the last second counts, too. */
 static bool any_held(const struct synq_port *port, u8 slot)
 {
 	return synq_port_sum(port, slot, SYNQ_COUNT_HELD) !=
@@ -122,7 +122,7 @@ static bool any_held(const struct synq_port *port, u8 slot)
 	       synq_port_sum(port, slot, SYNQ_COUNT_HOLD_FLUSHED);
 }
 
-/* True: it is to be told. */
+/* Returns true if there is something to report. */
 static bool advance(struct synq_watched *watched, u64 sum, bool goes_on)
 {
 	u64 grown = sum - watched->last;
@@ -142,7 +142,7 @@ static bool advance(struct synq_watched *watched, u64 sum, bool goes_on)
 	return true;
 }
 
-/* What was while nobody listened is not told. */
+/* What happened while the group had no listeners is not reported. */
 static void look_at_class(const struct synq_net *sn, const struct synq_port *port,
 			  const struct synq_class *class, bool is_stale)
 {
@@ -167,14 +167,14 @@ static void look_at(const struct synq_net *sn, const struct synq_conf *conf,
 	bool is_stale;
 	u8 i;
 
-	/* Nobody has ever come. */
+	/* No SYN has come yet. */
 	if (!READ_ONCE(port->counters))
 		return;
 	if (!watch) {
 		watch = kzalloc(sizeof(*watch), GFP_KERNEL_ACCOUNT);
 		if (!watch)
 			return;
-		/* One that was not there a second ago counts from zero. */
+		/* The listener was not there a second ago: count from zero. */
 		watch->run = sn->watched;
 		port->watch = watch;
 	}
@@ -182,7 +182,7 @@ static void look_at(const struct synq_net *sn, const struct synq_conf *conf,
 	for (i = 0; i < conf->n_positions; i++) {
 		const struct synq_class *class = &conf->class[conf->order[i]];
 
-		/* Its counters began at zero, too. */
+		/* The class is new, so its counters began at zero. */
 		if (watch->since[class->slot] != class->since)
 			memset(watch->event[class->slot], 0,
 			       sizeof(watch->event[class->slot]));
@@ -227,7 +227,7 @@ static void watch_work(struct work_struct *work)
 }
 
 /**
- * synq_nl_watch() - look for events from now on, if somebody listens
+ * synq_nl_watch() - report events from now on, while the group has listeners
  * @sn: network namespace
  *
  * Context: process, the family is registered
@@ -239,7 +239,7 @@ void synq_nl_watch(struct synq_net *sn)
 }
 
 /**
- * synq_nl_watch_net_init() - nobody listens
+ * synq_nl_watch_net_init() - begin without listeners
  * @sn: network namespace
  */
 void synq_nl_watch_net_init(struct synq_net *sn)
@@ -260,7 +260,7 @@ void synq_nl_watch_net_exit(struct synq_net *sn)
 }
 
 /**
- * synq_nl_watch_init() - tell from now on
+ * synq_nl_watch_init() - allow messages from now on
  *
  * Context: process, the family is registered
  */
@@ -272,7 +272,7 @@ void synq_nl_watch_init(void)
 }
 
 /**
- * synq_nl_watch_exit() - nobody is told any more on return
+ * synq_nl_watch_exit() - no message is sent any more on return
  *
  * Context: process, the family is registered still
  */

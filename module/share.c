@@ -1,39 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shares of what is accepted: when is it a request's turn, by the weights of
- * classes; and when has a class a claim to its minimum.
+ * Shares of what is accepted: the turn of a request, by the weights of classes; and
+ * the claim of a class to its minimum share.
  *
  * DOC: weights
  *
  * Self-clocked fair queueing (S. J. Golestani, "A Self-Clocked Fair Queueing
  * Scheme for Broadband Applications", INFOCOM 1994) with one unit of work for
- * each request.  A request finishes, in virtual time, a step after the one of
- * its class before it, or a step after the present if its class has none
- * queued; the present is the finish of the request that is next; a step is
- * inversely proportional to the weight.  Served by finish, classes that always
+ * each request.  In virtual time a request finishes one step after the previous
+ * request of its class, or one step after the present if its class has none
+ * queued.  The present is the finish of the request at the head.  A step is inversely
+ * proportional to the weight.  Requests are served by finish.  So classes that always
  * have requests queued are accepted in proportion to their weights, in any
- * window but for one or two requests, and a class that was idle has saved
- * nothing up.
+ * window but for one or two requests, and a class that was idle has saved nothing up.
  *
  * Virtual time is a u64 that wraps.  A request carries its finish as a key of
  * 32 bits: the 27 topmost bits of the finish, and below them its class's
  * position, so that requests of different classes never have the same key.  A
- * unit is the least that the key tells apart; the heaviest class, and nobody
- * less, takes four.  Rounding is by what the key leaves out and does not add
+ * unit is the least difference of two keys.  A step of the heaviest class is four units, and
+ * every other step is longer.  Rounding affects only what the key leaves out and does not add
  * up.
  *
- * Keys and times are compared by signed difference.  Right as long as what is
- * queued spans less than half of the range: a finish is never set further than
- * HORIZON ahead, a quarter.  That is reached by 8388 queued requests of a
- * class whose weight is a thousandth of the heaviest, or by 8.4 million of the
- * heaviest; those beyond come too early, still in order of arrival.
+ * Keys and times are compared by signed difference.  That is right as long as the
+ * queue spans less than half of the range: a finish is never set further ahead than
+ * HORIZON, a quarter.  It takes 8388 queued requests of a class whose weight is a
+ * thousandth of the heaviest to reach that, or 8.4 million of the heaviest; requests
+ * beyond come too early, still in order of arrival.
  *
  * DOC: minimum shares
  *
  * Credit is counted in hundredths of a request.  A class earns its percentage
- * of each request that is accepted, of whatever class, and pays for each of its
- * own.  So one that is served anyway has no claim.  It cannot be in debt, and
- * keeps no more than one request's worth that it had no use for.
+ * of each request that is accepted, of any class, and pays for each of its
+ * own.  So a class that is served anyway has no claim.  Credit is never negative,
+ * and an idle class keeps at most one request's worth.
  *
  * Pure: no locks, no clock, any context.
  */
@@ -53,7 +52,7 @@
 #define CREDIT_MAX	0x40000000U
 
 /**
- * synq_share_step() - what a request of a class takes, in virtual time
+ * synq_share_step() - length of a step of a class, in virtual time
  * @weight: of the class, 1 to SYNQ_SHARE_WEIGHT_MAX
  * @heaviest: of all classes, at least @weight
  *
@@ -90,7 +89,7 @@ u32 synq_share_key(u64 finish, u8 position)
 }
 
 /**
- * synq_share_position() - whose request is it?
+ * synq_share_position() - the class of a request
  * @key: of a request
  *
  * Return: position of its class
@@ -112,7 +111,7 @@ u64 synq_share_time(u32 key)
 }
 
 /**
- * synq_share_behind() - a finish behind another's, whatever the classes
+ * synq_share_behind() - a finish behind a given one, whatever the classes
  * @key: of the other
  *
  * Return: virtual time
@@ -123,17 +122,17 @@ u64 synq_share_behind(u32 key)
 }
 
 /**
- * synq_share_left() - requests of a class that were not accepted yet
+ * synq_share_left() - how many requests of a class are still queued
  * @last: finish of its last request
  * @step: of the class; its requests finish a step apart
  * @head: key of the request that is next, of any class
  * @position: of the class
  *
- * As if the class had always had requests queued: the caller knows how many it
- * had at most.  With that bound it is exact, unless a request was set to the
- * horizon.
+ * Assumes that the class always had requests queued: the caller knows an upper
+ * bound of their number.  With that bound the result is exact, unless a request
+ * was set to the horizon.
  *
- * Return: those whose key is not before @head
+ * Return: the number of its requests with a key not before @head
  */
 u32 synq_share_left(u64 last, u64 step, u32 head, u8 position)
 {
@@ -147,7 +146,7 @@ u32 synq_share_left(u64 last, u64 step, u32 head, u8 position)
 }
 
 /**
- * synq_share_earn() - the claim grows with what is accepted
+ * synq_share_earn() - credit a class for accepted requests
  * @credit: of the class
  * @percent: its minimum share, 0 to 100
  * @accepted: requests, of all classes
@@ -160,7 +159,7 @@ u32 synq_share_earn(u32 credit, u8 percent, u32 accepted)
 }
 
 /**
- * synq_share_spend() - requests of the class were accepted
+ * synq_share_spend() - charge a class for its accepted requests
  * @credit: of the class
  * @requests: of the class
  *
@@ -172,7 +171,7 @@ u32 synq_share_spend(u32 credit, u32 requests)
 }
 
 /**
- * synq_share_keep() - what is left of a claim that was not made
+ * synq_share_keep() - limit the credit of an idle class
  * @credit: of a class that has nothing queued to use it for
  *
  * Return: its credit now
@@ -183,12 +182,12 @@ u32 synq_share_keep(u32 credit)
 }
 
 /*
- * Tags: what synq writes into a request to know it again.
+ * Tags: how synq recognises the requests that it has placed.
  *
- * A tag lives in ir_cookie, which every allocation of a request sets to 0,
- * which is copied to the child when the child is made, and which nothing uses
- * while the request is in the accept queue.  It may hold a real socket cookie
- * when the request arrives there: a diag dump or a BPF program asked.
+ * A tag lives in ir_cookie.  Every allocation of a request sets that to 0, and it is
+ * copied to the child when the child is made.  Nothing uses it while the request is in the
+ * accept queue.  It may hold a real socket cookie when the request arrives there, if a
+ * diag dump or a BPF program asked for one.
  *
  * From the top: the bits 1 and 0, 30 bits of id, and 32 bits of the writer's own.  Real
  * cookies count up from small numbers, so that bit 63 is clear, or down from 2^64 in
@@ -198,11 +197,11 @@ u32 synq_share_keep(u32 credit)
  * dump may print it, harmlessly.
  *
  * An id is taken for each listener and each generation of its configuration, and
- * whenever the owner of a listener chooses another order, who may do so as fast as he
- * can.  Ids come again after 2^30 others.  So a writer takes another one when
- * 2^29 were taken after its own (synq_tag_is_old()): it looks with each request, and ten
- * times a second if it has any (listener.c), so that no two that are in use are the
- * same.  Requests keep their tags when the module goes, so that it begins at a
+ * whenever the owner of a listener chooses another order, which an application may do in a
+ * loop.  Ids are reused after 2^30 others.  So a writer takes another one when
+ * 2^29 were taken after its own (synq_tag_is_old()): it checks with each request, and ten
+ * times a second if it has any (listener.c), so no two writers ever use the same.
+ * Requests keep their tags when the module is unloaded, so ids begin at a
  * random number each time that it is loaded.
  */
 
@@ -220,7 +219,7 @@ void synq_tag_init(u32 random)
 }
 
 /**
- * synq_tag_take() - a number whose id no request carries
+ * synq_tag_take() - a number with an id that no request carries
  *
  * Return: the number, for synq_tag_id() and synq_tag_is_old()
  */

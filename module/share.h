@@ -24,14 +24,14 @@ u32 synq_share_spend(u32 credit, u32 requests);
 u32 synq_share_keep(u32 credit);
 
 /*
- * Tags: what synq writes into a request to know it again.
+ * Tags: how synq recognises the requests that it has placed.  See share.c.
  */
 
 void synq_tag_init(u32 random);
 u64 synq_tag_take(void);
 bool synq_tag_is_old(u64 number);
 
-/* What is written of a number: not 0. */
+/* The id that is written for a number; never 0. */
 static inline u32 synq_tag_id(u64 number)
 {
 	return number & (BIT(30) - 1);
@@ -50,7 +50,7 @@ static inline u64 synq_tag(u32 id, u32 low)
 }
 
 /**
- * synq_tag_is() - did the owner of an id write this?
+ * synq_tag_is() - was a tag written by the owner of an id?
  * @tag: found in a request
  * @id: of the owner; 0 owns nothing
  *
