@@ -5,8 +5,8 @@
  * the queue.
  *
  * The queue is the kernel's own singly linked list; synq keeps no list of its
- * own, so that unloading at any moment leaves a valid queue.  accept(2) takes
- * the head without telling anybody.  The idea of one queue with a pointer to
+ * own, so unloading at any moment leaves a valid queue.  accept(2) takes
+ * the head and notifies nothing.  The idea of one queue with a pointer to
  * the last request of each class is Voigt, Tewari, Freimuth and Mehra, "Kernel
  * Mechanisms for Service Differentiation in Overloaded Web Servers", USENIX
  * 2001; there the kernel's own accept kept the pointers right.
@@ -14,9 +14,9 @@
  * DOC: why a remembered tail never dangles
  *
  * A request that synq places is tagged (share.c) with an id of this listener and
- * this generation of its configuration, and with its rank.  What has another id
- * is not placed: another generation takes a new id, so nothing placed under
- * one configuration is read under another.
+ * this generation of its configuration, and with its rank.  A request with another
+ * id is unplaced.  Each generation takes a new id, so nothing placed under
+ * one configuration is interpreted under another.
  *
  * The queue is served in lanes: by class, except that fifo has one lane for
  * all, and that a minimum share and a class that is only observed put requests
@@ -27,12 +27,12 @@
  * 1. Under rskq_lock requests leave only at the head and come only at the
  *    tail, except by this file.  So the placed requests are a prefix of the
  *    queue, sorted by rank.
- * 2. If the head has our tag, it was placed, and every placed request of a
+ * 2. If the head has our tag it was placed, and every placed request of a
  *    lower rank has left.  The tail of a lane has the highest rank of its lane,
- *    and behind it there is none of its lane.  If its rank is lower than the
- *    head's it has left: void.  If it is higher, it is behind the head.  If it
- *    is equal, they are of the same lane, and it is the head or behind it:
- *    strict and fifo have a rank for each lane, and keys of different classes
+ *    and no request behind it is of its lane.  If its rank is lower than the
+ *    head's it has left: the tail is void.  If its rank is higher, it is behind the head.
+ *    If it is equal, both are of the same lane, and the tail is the head or behind it:
+ *    strict and fifo have one rank for each lane, and keys of different classes
  *    differ.
  * 3. If the head has no tag of ours, nothing placed is left: all are void.
  *    The same holds for an empty queue.
@@ -43,24 +43,24 @@
  * after steps 2 and 3, in the same critical section; no request can leave in
  * between.
  *
- * All this is about one queue, and one account of it.  When a socket listens again its
- * queue is another one, though requests with our tag may come into it: look().  When
- * the socket is managed anew, the account of before is closed first:
+ * All this is about one queue, and one account of it.  When a socket listens again it has
+ * another queue, though requests with our tag may come into it: look() notices.  When
+ * the socket is managed anew, the previous account is closed first:
  * synq_acceptq_close().
  *
- * The signed difference is right: keys that are queued at the same time are
- * less than half of the range apart (share.c), and a head that is placed was
- * queued together with every tail that the last run left valid.
+ * The signed difference is right: keys in the queue at the same time are
+ * less than half of the range apart (share.c), and a placed head was
+ * in the queue together with every tail that the last run left valid.
  *
  * DOC: what it costs
  *
  * Strict and fifo look at each lane in use once.  Weighted order looks at each lane
- * for the valid tail of the highest rank below the new one and goes on from
- * there, over requests of classes whose tail is higher.  All of them finish
- * within the step of the new request: no further than its class's last one is
- * away, or the head.  So there are no more of each class than the ratio of the
- * two weights, rounded up, whatever the length of the queue; and since the
- * steps of a class do not overlap, a request is passed by each other class at
+ * for the valid tail of the highest rank below the new one.  It goes on from there, over
+ * requests of classes with a higher tail.  All of them finish
+ * within the step of the new request: it stops at the last request of its class, or at the
+ * head.  So of each class it passes at most the ratio of the
+ * two weights, rounded up, whatever the length of the queue.  The
+ * steps of a class do not overlap, so a request is passed by each other class at
  * most once in its life: O(classes) on average.
  *
  * A minimum share moves the first request of a lane behind the tail of another,
@@ -118,13 +118,13 @@ static bool is_before(u32 rank, u32 other)
 }
 
 /*
- * Is it the queue that was left at the last look?  The same socket may listen again
- * before anybody looks, and what was in its queue come back to it from another
- * listener, in other memory (tcp_migrate_req).  A field that listen(2) clears, and that
- * a socket does not use while it listens, says so: it is set here.
+ * Is it still the queue of the last look?  Between two looks the same socket may close its
+ * queue and listen again, and its requests may come back from another
+ * listener, in other memory (tcp_migrate_req).  A flag tells: it is set here in a field that
+ * listen(2) clears and that a listening socket does not use.
  *
- * Under rskq_lock, where the socket listens: shutdown(2), close(2) and SOCK_DESTROY
- * end that before they empty the queue, for which they want the lock, so that it is
+ * Called under rskq_lock while the socket listens.  shutdown(2), close(2) and SOCK_DESTROY
+ * end that before they take the lock to empty the queue, so it is
  * one queue until the lock is released.  Returns false if it does not listen.
  */
 static bool look(const struct run *run, struct sock *sk)
@@ -171,8 +171,8 @@ static void void_tails(struct run *run)
 }
 
 /*
- * Which requests have been accepted since the last run?  Returns how many placed requests
- * are left, or -1 if too many are unplaced to tell.
+ * Counts the requests that were accepted since the last run.  Returns how many placed requests
+ * are left, or -1 if there are too many unplaced ones to tell.
  */
 static s64 settle(const struct run *run, const struct sock *sk)
 {
@@ -189,7 +189,7 @@ static s64 settle(const struct run *run, const struct sock *sk)
 	return placed;
 }
 
-/* Another configuration: nothing is placed, nothing remembered. */
+/* With another configuration nothing is placed and nothing remembered. */
 static void begin(struct run *run, const struct synq_conf *conf,
 		  const struct synq_listener *listener)
 {
@@ -254,7 +254,7 @@ static struct request_sock *walk_to(const struct run *run, u32 rank)
 }
 
 /*
- * accept(2) and poll(2) look at the head without the lock: it is never NULL in
+ * accept(2) and poll(2) look at the head without the lock, so it must never be NULL in
  * between.
  */
 static void link_behind(const struct run *run, struct request_sock *prev,
@@ -319,11 +319,11 @@ static struct request_sock *in_turn(const struct run *run,
 		member->finish = now;
 	member->finish = synq_share_finish(member->finish, member->step, now);
 	*low = synq_share_key(member->finish, position);
-	/* There is nothing to come before the first of all. */
+	/* If nothing is placed yet, it becomes the head. */
 	return run->last ? walk_to(run, *low) : NULL;
 }
 
-/* To the end of the queue, as the stock kernel does, in weighted order. */
+/* An observed class in weighted order: to the end of the queue, as by the stock kernel. */
 static struct request_sock *in_arrival(const struct run *run,
 				       struct synq_member *member, u8 position,
 				       u32 *low)
@@ -380,10 +380,10 @@ static void place(struct run *run, struct request_sock *req,
 }
 
 /*
- * A class has a claim to its minimum share: the first request of its lane goes
- * behind the tail of the first lane in use, but never before one of its class
- * that was moved earlier.  One of an observed class, which may have others in
- * any lane before, only joins the nearest of them, and so makes way.  Returns
+ * If a class has a claim to its minimum share, the first request of its lane moves
+ * behind the tail of the first lane in use, but never before a request of its class
+ * that was moved earlier.  A request of an observed class may have others of its class
+ * in any lane before; it only joins the nearest of them, and so makes way.  Returns
  * false if there is nothing to move.
  */
 static bool share(struct run *run, u8 position)
@@ -449,9 +449,9 @@ static void share_out(struct run *run)
 }
 
 /*
- * A sample of the drain rate.  Under rskq_lock the length is exact.  If the last
- * run placed everything, what was placed before this one is what was queued just
- * before the append; else nothing is known, as if it had been empty.
+ * Takes a sample of the drain rate.  Under rskq_lock the length is exact.  If the last
+ * run placed everything, the requests placed before this one were the queue just
+ * before the append.  Otherwise nothing is known, and the queue counts as empty before.
  */
 static void measure(const struct run *run, const struct sock *sk, s64 placed,
 		    bool whole)
@@ -474,7 +474,7 @@ static bool place_some(struct run *run, struct sock *sk,
 	unsigned int n;
 	s64 placed;
 
-	run->now_ns = ktime_get_ns();	/* one run after the other */
+	run->now_ns = ktime_get_ns();	/* in the lock, so that runs are in order of time */
 	void_tails(run);
 	placed = settle(run, sk);
 	if (!queue->id || queue->generation != conf->generation ||
@@ -491,7 +491,7 @@ static bool place_some(struct run *run, struct sock *sk,
 }
 
 /*
- * A lock of our own is around the kernel's: who closes an account need not touch the
+ * synq has a lock of its own around the kernel's: synq_acceptq_close() need not touch the
  * queue of a socket that may be listening again.
  */
 static bool is_open(const struct synq_acceptq *queue, const struct sock *sk)
@@ -500,7 +500,7 @@ static bool is_open(const struct synq_acceptq *queue, const struct sock *sk)
 }
 
 /**
- * synq_acceptq_place() - put what was appended into its place
+ * synq_acceptq_place() - sort what was appended
  * @sk: listener
  * @queue: what is remembered of its accept queue
  * @conf: snapshot
@@ -508,7 +508,7 @@ static bool is_open(const struct synq_acceptq *queue, const struct sock *sk)
  *	application has chosen it
  *
  * Places at most SYNQ_ACCEPTQ_CHUNK requests, so that the first run over a
- * long queue is bounded; what is left over is a legal unplaced tail for the
+ * long queue is bounded; the rest is a legal unplaced tail for the
  * next run.  Does nothing to a socket that does not listen (MPTCP takes the
  * whole chain out of a queue that it closes).
  *
@@ -568,12 +568,12 @@ void synq_acceptq_settle(struct sock *sk, struct synq_acceptq *queue,
 }
 
 /**
- * synq_acceptq_close() - nothing is placed any more, and the account ends
+ * synq_acceptq_close() - end the account: nothing is placed any more
  * @queue: what is remembered of the accept queue
  * @port: where to count
  *
- * Another account of the same queue may begin: it takes a new id, and this one, which
- * somebody may be about to use, believes in no tail any more.
+ * Another account of the same queue may begin: it takes a new id.  A CPU that is about to
+ * use this one finds no valid tail any more.
  *
  * Context: not under rskq_lock
  */

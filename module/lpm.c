@@ -3,9 +3,9 @@
  * Longest-prefix match: which of many prefixes, nested at will, is the most
  * specific one that contains an address?
  *
- * A binary trie with its one-way paths compressed, after PATRICIA (Morrison,
- * Journal of the ACM 15(4), 1968), except that a node keeps all bits of its
- * prefix and they are compared on the way down: no way back is needed.
+ * A binary trie with compressed one-way paths, after PATRICIA (Morrison,
+ * Journal of the ACM 15(4), 1968).  But a node keeps all bits of its prefix, and they are
+ * compared on the way down, so that no way back is needed.
  *
  * Invariants, each checked by lpm_test.c:
  *  - a child is longer than its parent, begins with the parent's bits, and
@@ -15,12 +15,12 @@
  *  - every node up to @used is either in the trie or free.
  *
  * It does not allocate, lock, or know what a value means.  Readers (softirq)
- * see a trie that nobody changes any more; the control path changes another one
- * and publishes it as a whole.  Nodes have numbers and no addresses, so that the
- * two need not differ but in the few nodes that were written, and
- * synq_lpm_touched() tells beforehand which these are; number 0 is none.
+ * see a trie that does not change any more; the control path edits another one
+ * and publishes it as a whole.  Nodes refer to each other by number, not by address, so
+ * the two tries share all nodes but the few that were written.
+ * synq_lpm_touched() tells beforehand which these are.  Number 0 is none.
  *
- * An address is looked up in lpm.c.
+ * Lookups are in the second part of this file.
  */
 #include <linux/bitops.h>
 #include <linux/compiler.h>
@@ -79,7 +79,7 @@ static u32 number_after(u32 number)
 	return number % SYNQ_LPM_CHUNK ? number : number + 1;
 }
 
-/* Only where available() said so. */
+/* Only if available() is not 0. */
 static u32 take(struct synq_lpm *lpm)
 {
 	u32 number = lpm->free;
@@ -94,7 +94,7 @@ static u32 take(struct synq_lpm *lpm)
 	return number;
 }
 
-/* Only without a value: that is how synq_lpm_walk() passes over free nodes. */
+/* Only without a value: this is how synq_lpm_walk() recognises free nodes. */
 static void release(struct synq_lpm *lpm, u32 number)
 {
 	synq_lpm_at(lpm, number)->child[0] = lpm->free;
@@ -103,9 +103,9 @@ static void release(struct synq_lpm *lpm, u32 number)
 }
 
 /*
- * Go down until the next node does not contain the prefix as a longer one, and
- * return the place that refers to this node, or that is empty.  @up is the
- * place one node further up, NULL at the root.  Both are good until the next
+ * Goes down until the next node does not contain the prefix, or is not shorter.  Returns
+ * the place that refers to this node, or that is empty.  @up is the place one node
+ * further up, NULL at the root.  Both are valid until the next
  * change.
  */
 static u32 *descend(struct synq_lpm *lpm, struct synq_lpm_address addr, u8 len,
@@ -126,7 +126,7 @@ static u32 *descend(struct synq_lpm *lpm, struct synq_lpm_address addr, u8 len,
 	return place;
 }
 
-/* Put a new node in @place, above the subtree that is there, if any. */
+/* Puts a new node into @place, above the subtree that is there, if any. */
 static struct synq_lpm_node *plant(struct synq_lpm *lpm, u32 *place,
 				   struct synq_lpm_address addr, u8 len, u16 value)
 {
@@ -144,7 +144,7 @@ static struct synq_lpm_node *plant(struct synq_lpm *lpm, u32 *place,
 	return node;
 }
 
-/* Take out the node in @place if it neither has a value nor parts subtrees. */
+/* Removes the node in @place if it has no value and at most one subtree. */
 static void prune(struct synq_lpm *lpm, u32 *place)
 {
 	struct synq_lpm_node *node = synq_lpm_at(lpm, *place);
@@ -190,7 +190,7 @@ bool synq_lpm_has_room(const struct synq_lpm *lpm)
  * @value: what the prefix maps to, not 0
  * @replace: change the value of a prefix that is already there
  *
- * Context: nobody else uses the trie.
+ * Context: exclusive access to the trie.
  * Return: 0; after any error the trie is as it was:
  * -EINVAL if the length, the value or a bit after the prefix is not allowed,
  * -EEXIST if the prefix is there and @replace is false,
@@ -242,7 +242,7 @@ int synq_lpm_insert(struct synq_lpm *lpm, const u8 *key, u8 len, u16 value,
  * Nodes that are not needed any more go to the free list.  Prefixes inside
  * this one stay.
  *
- * Context: nobody else uses the trie.
+ * Context: exclusive access to the trie.
  * Return: 0, or -ENOENT if there is no such prefix; the trie is as it was.
  */
 int synq_lpm_remove(struct synq_lpm *lpm, const u8 *key, u8 len)
@@ -257,7 +257,7 @@ int synq_lpm_remove(struct synq_lpm *lpm, const u8 *key, u8 len)
 	synq_lpm_at(lpm, *place)->value = 0;
 	lpm->prefixes--;
 
-	/* If it was a leaf, its parent may have nothing left to part. */
+	/* If it was a leaf, its parent may now have a single subtree. */
 	prune(lpm, place);
 	if (up)
 		prune(lpm, up);
@@ -273,8 +273,8 @@ int synq_lpm_remove(struct synq_lpm *lpm, const u8 *key, u8 len)
  * @number: out: their numbers; 0: none.  Some may not be written, and the last two may
  *	be beyond the chunks
  *
- * A removal writes the node, that above it, which may go as well, and what refers to
- * this one; an insertion writes one of them, and the one or two nodes that it takes.
+ * A removal writes the node, its parent, which may be removed as well, and what refers to
+ * the parent; an insertion writes one of them, and the one or two nodes that it takes.
  *
  * Context: the trie does not change meanwhile.
  */
@@ -308,9 +308,9 @@ void synq_lpm_touched(const struct synq_lpm *lpm, const u8 *key, u8 len,
  * @key: address bits in network order, @lpm->bits of them
  * @len: prefix length, bits
  *
- * Context: Any; the trie does not change meanwhile.
- * Return: the node, or NULL if there is no such prefix, a bit after @len that is
- * not zero included.
+ * Context: the trie does not change meanwhile.
+ * Return: the node, or NULL if there is no such prefix; also NULL if a bit after @len is
+ * not zero.
  */
 struct synq_lpm_node *synq_lpm_find(const struct synq_lpm *lpm, const u8 *key, u8 len)
 {
@@ -335,7 +335,7 @@ struct synq_lpm_node *synq_lpm_find(const struct synq_lpm *lpm, const u8 *key, u
 }
 
 /**
- * synq_lpm_walk() - visit the prefixes one by one, in no order that means much
+ * synq_lpm_walk() - visit the prefixes one by one, in no particular order
  * @lpm: trie
  * @cursor: 0 to begin, then what the last call returned
  * @node: out: the node of a prefix; not written at the end
@@ -343,7 +343,7 @@ struct synq_lpm_node *synq_lpm_find(const struct synq_lpm *lpm, const u8 *key, u
  * All prefixes: cursor = 0; while ((cursor = synq_lpm_walk(lpm, cursor, &node)))
  *
  * Context: process, since there may be many free nodes; the trie does not change
- * meanwhile.  Where it did between two calls (a dump in parts) the walk is still safe,
+ * meanwhile.  If it changes between two calls (a dump in parts) the walk is still safe,
  * and visits every prefix that was there throughout and was not moved by the caller.
  * Return: the cursor for the next call, or 0 if there was no further prefix.
  */
@@ -363,17 +363,17 @@ u32 synq_lpm_walk(const struct synq_lpm *lpm, u32 cursor,
 }
 
 /*
- * The longest prefix of a trie (lpm.c) that contains an address, and an index by which
- * it is found sooner.
+ * Finds the longest prefix of a trie that contains an address, and makes an index that
+ * speeds this up.
  *
- * To one prefix of a million it is twenty nodes.  Of a trie that does not change any
- * more an index can be made, by the first bits of an address: as many as all but a few
- * of its prefixes have.  It leads to the first node that has at least so many, from
- * which it is not far; what is above has been looked up beforehand.  What is shorter,
- * and who is in no prefix, is found as without.
+ * Without an index a lookup among a million prefixes visits some twenty nodes.  For a trie
+ * that does not change any more an index can be made, by the first bits of an address: as
+ * many as all but a few of its prefixes have.  It leads to the first node with at least
+ * so many bits, and the longest prefix above that was looked up beforehand.  An address
+ * that is in shorter prefixes only, or in none, is looked up from the root.
  *
  * It does not allocate, lock, or know what a value means.  Readers (softirq) see a trie
- * that nobody changes any more.
+ * that does not change any more.
  */
 
 /* The first @level bits of a key or an address, which may be shorter. */
@@ -383,12 +383,12 @@ static __always_inline u64 head(u64 hi, u8 level)
 }
 
 /*
- * Where an index has the way for the first bits of an address, or in one after that.
+ * The place in the index for the first bits of an address; the way is there or further on.
  * The hash is multiply-shift (Dietzfelbinger et al., Journal of Algorithms 25(1), 1997),
- * twice: what one multiplication makes of neighbours may be a few heaps, a thousand
- * places long (Patrascu and Thorup, On the k-independence required by linear probing,
- * ICALP 2010), so its upper half is folded into the lower, and multiplied again.  Who
- * does not know the key cannot choose prefixes that collide.
+ * applied twice.  One multiplication may gather neighbours in a few runs of a thousand
+ * places (Patrascu and Thorup, On the k-independence required by linear probing,
+ * ICALP 2010), so its upper half is folded into the lower, and multiplied again.  Without
+ * the key an attacker cannot choose prefixes that collide.
  */
 static __always_inline u32 first_place(const struct synq_lpm_index *index,
 				       u64 bits)
@@ -405,7 +405,7 @@ static __always_inline u32 next_place(const struct synq_lpm_index *index,
 	return (place + 1) & index->mask;
 }
 
-/* The way to an address; NULL: it is to be looked for from the root on. */
+/* The way for an address; NULL: the lookup has to begin at the root. */
 static const struct synq_lpm_way *find_way(const struct synq_lpm *lpm,
 					   const struct synq_lpm_index *index,
 					   struct synq_lpm_address addr)
@@ -424,7 +424,7 @@ static const struct synq_lpm_way *find_way(const struct synq_lpm *lpm,
 	return NULL;
 }
 
-/* The longest of the prefixes on the way down from a node; NULL: there is none. */
+/* The longest matching prefix from a node downwards; NULL: there is none. */
 static noinline const struct synq_lpm_node *
 deepest(const struct synq_lpm *lpm, struct synq_lpm_address addr, u32 next)
 {
@@ -444,7 +444,7 @@ deepest(const struct synq_lpm *lpm, struct synq_lpm_address addr, u32 next)
 	return best;
 }
 
-/* Out of the way of those that are found without: registers have to be saved for it. */
+/* Not inlined, since it has to save registers, which the fast path of lookup() need not. */
 static noinline u16 search(const struct synq_lpm *lpm,
 			   const struct synq_lpm_index *index,
 			   struct synq_lpm_address addr, u8 *len)
@@ -458,7 +458,7 @@ static noinline u16 search(const struct synq_lpm *lpm,
 	return best ? best->value : way ? way->value : 0;
 }
 
-/* In a trie without an index, as all are for a moment, and small ones ever. */
+/* In a trie without an index: every trie for a moment, and a small one always. */
 static __always_inline u16 search_all(const struct synq_lpm *lpm,
 				      struct synq_lpm_address addr, u8 *len)
 {
@@ -469,7 +469,7 @@ static __always_inline u16 search_all(const struct synq_lpm *lpm,
 	return best ? best->value : 0;
 }
 
-/* Where most are found: a leaf, before any way that is none.  Twice, of 32 bits and of 128. */
+/* Fast path: the way is a leaf.  Inlined twice, for 32 bits and for 128. */
 static __always_inline u16 lookup(const struct synq_lpm *lpm,
 				  struct synq_lpm_address addr, u8 *len)
 {
@@ -525,7 +525,7 @@ u16 synq_lpm_lookup128(const struct synq_lpm *lpm, const u8 *key, u8 *len)
 }
 
 /**
- * synq_lpm_index_level() - by how many bits an index would be made
+ * synq_lpm_index_level() - choose how many bits an index goes by
  * @lpm: trie with a prefix
  * @level: out: the most that seven of eight prefixes have
  *
@@ -552,8 +552,8 @@ u32 synq_lpm_index_level(const struct synq_lpm *lpm, u8 *level)
  * @lpm: trie
  * @index: all set, its ways zero
  *
- * A path has at most @level nodes that are shorter than that, and each leaves one more
- * to do.
+ * A path has at most @level nodes with fewer bits than that, and each of them leaves one
+ * more subtree to visit.
  *
  * Context: process; the trie does not change from now on.  Visits nearly all nodes.
  */

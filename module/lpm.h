@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Longest-prefix match over IPv4 or IPv6 addresses.  See lpm.c and
- * lpm.c.
+ * Longest-prefix match over IPv4 or IPv6 addresses.  See lpm.c.
  *
  * A trie is a number of chunks of nodes that belong to the caller.  Its nodes refer
  * to each other by number, so that two tries can have chunks in common, and differ in
@@ -36,7 +35,7 @@
  *	free node, @child[0] is the next free one
  * @value: what the prefix maps to, 0: no prefix ends here, or a free node
  * @len: prefix length, bits
- * @end: the owner's, who writes it after each insertion; means nothing here
+ * @end: written by the owner after each insertion; not used here
  */
 struct synq_lpm_node {
 	u8 key[16] __aligned(8);
@@ -46,7 +45,7 @@ struct synq_lpm_node {
 	u32 end;
 };
 
-/* Bits by which an index finds its way, at the most. */
+/* Bits that an index goes by, at the most. */
 #define SYNQ_LPM_LEVEL_MAX	64
 
 /**
@@ -65,7 +64,7 @@ struct synq_lpm_way {
 
 /**
  * struct synq_lpm_index - ways into a trie that does not change any more
- * @key: of the hash: any odd number; random, where somebody else may choose prefixes
+ * @key: of the hash: an odd number; random, where prefixes may be chosen by an attacker
  * @way: by the hash of these bits, or in the next place that was free; a power of two
  *	of them, and at least twice as many as synq_lpm_index_level() says
  * @mask: number of @way less one
@@ -107,7 +106,7 @@ struct synq_lpm {
 	u8 bits;
 };
 
-/* lpm.c: change; nobody else uses the trie */
+/* lpm.c: change; with exclusive access to the trie */
 void synq_lpm_init(struct synq_lpm *lpm, u8 bits);
 bool synq_lpm_has_room(const struct synq_lpm *lpm);
 int synq_lpm_insert(struct synq_lpm *lpm, const u8 *key, u8 len, u16 value,

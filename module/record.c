@@ -4,20 +4,20 @@
  * packets and socket callbacks, under rcu_read_lock(); and listed by network
  * namespace.
  *
- * A record holds a reference to its socket, which nothing tells of its end: the
- * worker of listener.c looks ten times a second and removes the record of a socket
- * that does not listen any more.  That much longer its memory and its network
- * namespace stay; its port is free when it closes.
+ * A record holds a reference to its socket.  Nothing notifies synq when a socket stops
+ * listening: the worker of listener.c looks ten times a second and removes the record of
+ * such a socket.  Until then its memory and its network namespace stay; its port is free
+ * as soon as the socket is closed.
  *
  * A record that was removed is freed after a grace period, by a worker, since a
- * tasklet cannot be waited for elsewhere.  Until then callbacks and the tasklet may
- * still have it: they find it leaving, and its account closed.
+ * tasklet can only be waited for in process context.  Until then callbacks and the tasklet may
+ * still use it: they find that it is leaving, and that its account is closed.
  *
- * A packet makes a record in softirq, and leaves it in a list of fresh ones, which are
- * visited by themselves first (synq_record_each_fresh()): by a worker, and before the
+ * A packet makes a record in softirq and adds it to a list of fresh ones.  These are
+ * visited separately and first (synq_record_each_fresh()): by a worker, and before the
  * configuration changes.
  *
- * Also here: which sockets could not be managed just now.
+ * This file also remembers which sockets could not be managed just now.
  */
 #include <linux/err.h>
 #include <linux/hash.h>
@@ -35,7 +35,7 @@
 
 struct rhashtable synq_records;
 
-/* No constant: of that size there is another function in each kernel. */
+/* A variable: for a constant size the allocator's function differs between kernels. */
 static size_t record_size __ro_after_init = sizeof(struct synq_record);
 
 /**
@@ -87,7 +87,7 @@ static void free_late(struct work_struct *work)
 	struct synq_record *record = container_of(to_rcu_work(work),
 						  struct synq_record, free);
 
-	/* Callbacks that could schedule it are over by a grace period. */
+	/* The callbacks that could schedule it ended a grace period ago. */
 	tasklet_kill(&record->order);
 	synq_release_destroy(&record->hold);
 	synq_port_put(record->counters);
@@ -106,7 +106,7 @@ static void give_back(struct synq_net *sn, struct synq_record *record)
  * synq_record_provide() - set memory aside for the next record
  * @sn: network namespace
  *
- * 16 KB in one piece are more than a packet can count on, and so are the counters of a port.
+ * A packet cannot count on 16 KB in one piece, nor on the counters of a port.
  *
  * Context: process
  */
@@ -159,7 +159,7 @@ struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 	tasklet_setup(&record->order, order);
 	INIT_RCU_WORK(&record->free, free_late);
 	synq_acceptq_init(&record->acceptq);
-	/* Without it all are told to the others at once. */
+	/* Without this memory each SYN is counted in the shared total at once. */
 	record->shakes.begun = alloc_percpu_gfp(struct synq_begun,
 						GFP_ATOMIC | __GFP_NOWARN);
 	synq_handshakes_init(&record->shakes,
@@ -174,7 +174,7 @@ struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
  * synq_record_undo() - take back synq_record_alloc()
  * @record: was never added, so that nothing else has seen it
  *
- * Its memory is there for the next one at once: a socket that cannot be managed costs none.
+ * Its memory is kept for the next one: a socket that cannot be managed costs none.
  *
  * Context: not with the lock of its socket
  */
@@ -191,7 +191,7 @@ void synq_record_undo(struct synq_record *record)
 }
 
 /**
- * synq_record_add() - let a record be found
+ * synq_record_add() - make a record visible
  * @record: complete; synq_record_each_fresh() will visit it
  *
  * Return: 0; else it was not added: -EEXIST: the socket has one; -ENOMEM
@@ -201,7 +201,7 @@ int synq_record_add(struct synq_record *record)
 	struct synq_net *sn = record->sn;
 	int err;
 
-	/* Before it can be found, and so removed. */
+	/* First, since once visible it can be removed. */
 	atomic_inc(&sn->sockets);
 	err = rhashtable_lookup_insert_fast(&synq_records, &record->node,
 					    synq_record_params);
@@ -229,7 +229,7 @@ void synq_record_leave(struct synq_record *record)
 }
 
 /**
- * synq_record_remove() - new callers find it no more, and nothing is placed by it
+ * synq_record_remove() - hide a record and close its account
  * @record: leaving
  *
  * Context: &synq_net.records_lock held
@@ -261,14 +261,14 @@ const struct synq_conf *synq_record_conf(const struct synq_record *record,
 	const struct synq_listener *listener;
 	const struct synq_conf *conf;
 
-	/* First: the state of its namespace is there for a grace period from then on. */
+	/* First: the state of the namespace stays for a grace period from then on. */
 	if (READ_ONCE(record->leaving))
 		return NULL;
 	conf = synq_conf_active(record->sn);
 	if (!conf)
 		return NULL;
 	listener = synq_conf_listener(conf, READ_ONCE(inet_sk(record->sk)->inet_num));
-	/* Nor is it that of a port where the socket listened before. */
+	/* The snapshot may be of another port, where the socket listened before. */
 	if (!listener || listener->port != record->counters)
 		return NULL;
 	synq_record_listener(record, listener, own);
@@ -313,7 +313,7 @@ void synq_record_sort(const struct sock *sk)
 		more = false;
 		if (record)
 			synq_record_place(record, &more);
-		/* Its owner may choose another order meanwhile, and again. */
+		/* Bounded: the application may choose another order again and again. */
 		if (more && !runs--) {
 			tasklet_schedule(&record->order);
 			more = false;
@@ -458,14 +458,14 @@ u32 synq_record_inside_limit(struct synq_net *sn, const struct synq_listener *li
 	return min_t(u64, sum, U32_MAX);
 }
 
-/* Where it stands that a socket could not be managed; collisions are harmless. */
+/* Remembers that a socket could not be managed; collisions are harmless. */
 static struct synq_given_up *given_up(struct synq_net *sn, const struct sock *sk)
 {
 	return &sn->given_up[hash_ptr(sk, ilog2(SYNQ_GIVEN_UP))];
 }
 
 /**
- * synq_record_is_given_up() - is a socket not to be tried now?
+ * synq_record_is_given_up() - did managing this socket fail within the last second?
  * @sn: network namespace
  * @sk: the socket
  *
@@ -485,7 +485,7 @@ bool synq_record_is_given_up(struct synq_net *sn, const struct sock *sk)
 }
 
 /**
- * synq_record_give_up() - a socket could not be managed: not again for a second
+ * synq_record_give_up() - do not try to manage a socket for a second
  * @sn: network namespace
  * @sk: the socket
  */

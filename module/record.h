@@ -29,10 +29,10 @@ struct synq_ops;
  * @app_order: enum synq_order that the application chose, plus one; 0: none
  * @app_cookies: enum synq_cookies that the application chose
  * @retries: how often it sends a SYN-ACK again; written under &synq_net.records_lock
- * @list: in &synq_net.records, or before in &synq_net.fresh
+ * @list: in &synq_net.records, or in &synq_net.fresh until it is visited
  * @order: puts what was appended to the accept queue into its place
  * @acceptq: has a lock of its own, and is under the queue's rskq_lock
- * @shakes: handshakes under way; has a lock of its own
+ * @shakes: handshakes in progress; has a lock of its own
  * @hold: has a lock of its own
  * @inside: has a lock of its own
  * @free: after a grace period
@@ -69,7 +69,7 @@ struct synq_record {
 /* Readers are under RCU. */
 extern struct rhashtable synq_records;
 
-/* A pointer is spread well enough by its own hash: no seed is to be kept secret. */
+/* A pointer's own hash spreads it well enough: there is no secret seed. */
 static inline u32 synq_record_hash(const void *key, u32 len, u32 seed)
 {
 	return hash_long(*(const unsigned long *)key, 32);
@@ -119,7 +119,7 @@ static inline struct synq_record *synq_record_find(const struct sock *sk)
 	return rhashtable_lookup(&synq_records, &sk, synq_record_params);
 }
 
-/* What was promoted just before must count: the tasklet is to run, or running. */
+/* Has the tasklet run, if it is pending, so that the latest promotions count. */
 static inline void synq_record_catch_up(struct synq_record *record)
 {
 	bool more;
@@ -132,7 +132,7 @@ static inline void synq_record_catch_up(struct synq_record *record)
  * synq_record_listener() - the configured listener, as it is for a socket
  * @record: of the socket
  * @listener: that the snapshot has for its port
- * @own: set to @listener, with what the application chose, if it may
+ * @own: set to @listener, with what the application chose, where it may choose
  */
 static inline void synq_record_listener(const struct synq_record *record,
 					const struct synq_listener *listener,

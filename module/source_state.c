@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the table of source.c tells of its sources: which ways are of one that exceeds its
- * rate, whose a way is, and how full its bucket.  It changes nothing.
+ * Shows the sources in the table of source.c: which of them exceed their rate, which source
+ * a way belongs to, and how full its bucket is.  It changes nothing.
  *
  * Pure: no lock, no sleeping; the clock is an argument.
  */
@@ -11,14 +11,13 @@
 #include "source_word.h"
 
 /**
- * synq_source_span() - which ways are of a source that exceeds its rate?
+ * synq_source_span() - which TATs mean that a source exceeds its rate?
  * @rate: of their buckets
  * @now_ns: monotonic clock, ns; it may be some ticks ahead
  * @span: filled in
  *
- * What the next TAT of a source exceeds by is counted in units of a way, all of which it
- * is above, or none: the burst is a number of them.  What is junk (synq_tbf_next()) is not
- * in it.
+ * A way has units coarser than a TAT.  All TATs of one unit exceed, or none does, since the
+ * burst is a whole number of them.  The span excludes junk (synq_tbf_next()).
  */
 void synq_source_span(const struct synq_source_rate *rate, u64 now_ns,
 		      struct synq_source_span *span)
@@ -38,7 +37,7 @@ void synq_source_span(const struct synq_source_rate *rate, u64 now_ns,
  * @now_ns: monotonic clock, ns
  * @state: filled in; its hash is to be compared by synq_source_is_at()
  *
- * Return: false if it is nobody's
+ * Return: false if the way belongs to no source
  */
 bool synq_source_state(const struct synq_source_table *table,
 		       const struct synq_source_rate *rate, u32 index,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The code of the tracepoints, and what a verdict is called there: what becomes of a SYN,
- * and why, are two fields.
+ * The code of the tracepoints, and the names of verdicts there: the verdict and its reason
+ * are separate fields.
  */
 #include <net/ipv6.h>
 #include <linux/string.h>
@@ -44,7 +44,7 @@ static u8 __maybe_unused synq_trace_end(enum synq_counter counter)
 	       counter == SYNQ_COUNT_HOLD_GONE ? 1 : 2;
 }
 
-/* All of it: whoever counts by class takes the whole field for the key. */
+/* Clears the whole field: a histogram by class uses all of it as the key. */
 static void __maybe_unused synq_trace_class(char *to, const char *class)
 {
 	memset(to, 0, SYNQ_NAME_MAX + 1);
