@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a server works on: which connections of a listener have sent a request and got no
- * answer yet.  Most servers accept at once and queue inside themselves, where connections
- * cannot be put into order; so a class is let in while few enough are busy (synq_gate()), and
- * the others are held (hold.c).
+ * What a server works on: which connections of a listener have sent a request that is not
+ * answered yet.  Most servers accept at once and queue internally, where connections
+ * cannot be reordered.  So a class is let in only while few enough connections are busy
+ * (synq_gate()); the others are held (hold.c).
  *
  * DOC: the sensor
  *
- * It follows connections by their packets, as LOCAL_IN and LOCAL_OUT see them (inside.c),
- * and by nothing else: no socket but the listener is touched, no pointer of a child is
- * kept or replaced.  (A child's address could not be kept, either: its memory may be
- * another's, or not mapped, once a grace period is over.)
+ * It follows connections by their packets at LOCAL_IN and LOCAL_OUT (inside.c),
+ * and by nothing else: it touches no socket but the listener, and keeps or replaces no
+ * pointer of a child.  (Nor could it keep the child's address: once a grace period is over,
+ * its memory may be reused, or not be mapped.)
  *
- * fresh	it was promoted just now.  Most clients send their request at once, so it is
- *		taken for busy until it does, the server speaks first, or 10 ms have gone by.
- * quiet	it has sent nothing, or was answered: kept open, a websocket.
+ * fresh	it was promoted just now.  Most clients send their request at once, so it
+ *		counts as busy until it does, the server speaks first, or 10 ms have passed.
+ * quiet	it has sent nothing, or was answered: kept alive, a websocket.
  * busy		its client has sent something new, and nothing new has gone out since.
- * stuck	it has been busy for longer than 8 times the mean (at least 250 ms, at most 10 s;
- *		a second as long as the mean is not known): a long poll, half a request, an
- *		upload, a server that has forgotten it, or what is no request: a websocket's
- *		pong.  It does not count, nor does its next request, until one is answered
- *		in time; nor does how long that one took.
+ * stuck	it has been busy for longer than 8 times the mean (at least 250 ms, at most
+ *		10 s; a second while the mean is not known): a long poll, half a request, an
+ *		upload, a server that has forgotten it, or something that is no request, as
+ *		the pong of a websocket.  It does not count, nor does its next request, until
+ *		one is answered in time; nor does the time that this one took.
  *
- * held		its request waits in request.c, and the server has not got it yet.
+ * held		its request waits in request.c; the server has not got it yet.
  *
- * An answer is whatever the server sends: a server's banner is no answer, each
- * flight of a TLS handshake is an answer, and so is a ticket of TLS 1.3 that leaves
- * after the request has come; an answer over another subflow of MPTCP is not seen.
+ * Whatever the server sends after the request is an answer.  A server's banner is none; each
+ * flight of a TLS handshake is one, and so is a ticket of TLS 1.3 that leaves
+ * after the request has come.  An answer over another subflow of MPTCP is not seen.
  *
- * Followed are connections that the gate has let through while the listener has a limit,
- * at its own port: an answer from any other port (TPROXY) would not be found.  Up to
- * OWN_MAX of a listener, NET_MAX of a network namespace and ALL_MAX of all; one that is
- * not followed does not count.  It ends with the server's FIN or a reset.  A connection may end
- * without (a time-out), so one that has been quiet for LOOK_PERIOD is looked for among the
- * established.  Two of the same addresses and ports, in two VRFs, are taken for one.
+ * It follows the connections that the gate has let through while the listener has a limit,
+ * at the listener's own port: an answer from another port (TPROXY) would not be found.  It
+ * follows up to OWN_MAX of a listener, NET_MAX of a network namespace and ALL_MAX in all; the
+ * rest do not count.  A connection ends with the server's FIN or a reset.  It may end
+ * without either (a timeout), so one that was quiet for LOOK_PERIOD is looked up among the
+ * established.  Two with the same addresses and ports, in two VRFs, are taken for one.
  *
  * DOC: why nothing is used after it is gone
  *
  * 1. A connection is found under rcu_read_lock(), in a hash of all of them, by its
  *    addresses and ports; it is freed a grace period after it has left the hash.
- * 2. It is changed with the lock of its record, while it is not dead; it becomes dead with
+ * 2. It is changed under the lock of its record, while it is not dead; it becomes dead under
  *    the lock, and leaves the hash at that moment.
- * 3. Before a record is removed it is closed, with the lock, and all its connections
- *    leave the hash: who has found one before is in an RCU section that keeps the record,
- *    which is freed a grace period after that (record.c).
+ * 3. Before a record is removed it is closed under the lock, and all its connections
+ *    leave the hash.  A reader that has found one before is in an RCU section that keeps the
+ *    record, which is freed a grace period after that (record.c).
  *
- * The lock is innermost but for the counters of the drain rate: nothing is called with it.
+ * The lock is innermost but for the counters of the drain rate: it calls nothing else.
  *
  * Softirq, or process context with BH off, under rcu_read_lock().
  */
@@ -104,13 +104,13 @@ void synq_follow_module_exit(void)
 	rhashtable_destroy(&table);
 }
 
-/* --- one connection, with the lock --- */
+/* --- one connection, under the lock --- */
 
 void synq_followed_count(const struct synq_followed *conn, enum synq_counter counter)
 {
 	struct synq_port *port = conn->record->counters;
 
-	/* Not for another class that has the slot now.  Pairs with synq_port_give(). */
+	/* Not if the slot belongs to another class now.  Pairs with synq_port_give(). */
 	if (READ_ONCE(port->since[conn->slot]) == conn->since)
 		synq_count(port, conn->slot, counter);
 }
@@ -184,7 +184,7 @@ void synq_followed_begin(struct synq_followed *conn, u64 now_ns)
 	set_state(conn, conn->was_stuck ? SYNQ_INSIDE_STUCK : SYNQ_INSIDE_BUSY);
 }
 
-/* How long it took: up to 1 ms, 4 ms, 16 ms ... */
+/* Histogram of the times: up to 1 ms, 4 ms, 16 ms ... */
 static void count_time(const struct synq_followed *conn, u64 ns)
 {
 	unsigned int counter = SYNQ_COUNT_ANSWERED;
@@ -195,7 +195,7 @@ static void count_time(const struct synq_followed *conn, u64 ns)
 	synq_followed_count(conn, counter);
 }
 
-/* What is said after that is no answer of a server that works on something. */
+/* What the server sends later than this is no answer in time. */
 static u64 longest_ns(const struct synq_inside *inside)
 {
 	return inside->mean_ns ? clamp(STUCK_MEANS * inside->mean_ns, STUCK_LEAST_NS,
@@ -211,7 +211,7 @@ void synq_followed_answer(struct synq_followed *conn, u64 now_ns)
 	if (synq_followed_is_waiting(conn->state)) {
 		count_time(conn, ns);
 		late = ns > longest_ns(inside);
-		/* By what was the longest when it was found: it may be longer by now. */
+		/* By the limit at the time when it was found: it may be higher by now. */
 		conn->was_stuck = late || (conn->state == SYNQ_INSIDE_STUCK && !conn->on_trial);
 		synq_inside_answered(inside, late && conn->on_trial ? 0 : ns,
 				     conn->state == SYNQ_INSIDE_BUSY, now_ns);
@@ -225,7 +225,7 @@ struct synq_followed *synq_followed_find(const struct synq_endpoints *key)
 	return rhashtable_lookup(&table, key, params);
 }
 
-/* One whose end was not seen has the same addresses and ports. */
+/* Ends a connection with the same addresses and ports that has ended unseen. */
 static void replace(const struct synq_endpoints *key)
 {
 	struct synq_followed *old = synq_followed_find(key);
@@ -239,7 +239,7 @@ static void replace(const struct synq_endpoints *key)
 }
 
 /**
- * synq_follow_enter() - a connection was promoted: follow it
+ * synq_follow_enter() - follow a connection that was promoted
  * @record: of its listener, which has a limit
  * @class: of the connection
  * @child: its socket
@@ -259,7 +259,7 @@ void synq_follow_enter(struct synq_record *record, const struct synq_class *clas
 	struct synq_endpoints key;
 	int err = -ENOSPC;
 
-	/* Its connection is there already. */
+	/* A subflow: its connection is there already. */
 	if (synq_tcpopt_is_mp_join((const u8 *)(th + 1), (const u8 *)th + 4 * th->doff))
 		return;
 	synq_followed_set_endpoints(&key, sock_net(child), skb, th,
@@ -333,7 +333,7 @@ static void find_stuck(struct synq_inside *inside, u64 now_ns)
 }
 
 /**
- * synq_follow_age() - time has gone by
+ * synq_follow_age() - move the connections whose time has passed to the next state
  * @inside: of a listener
  * @now_ns: monotonic clock
  *
@@ -345,7 +345,7 @@ void synq_follow_age(struct synq_inside *inside, u64 now_ns)
 	find_stuck(inside, now_ns);
 }
 
-/* --- ends that nobody has seen --- */
+/* --- connections that have ended unseen --- */
 
 static bool exists(const struct synq_followed *conn)
 {
@@ -370,7 +370,7 @@ static bool exists(const struct synq_followed *conn)
 	return is;
 }
 
-/* Returns how many were looked for. */
+/* Returns how many it has looked up. */
 static unsigned int look_for_some(struct synq_inside *inside)
 {
 	struct synq_followed *conn[LOOK_AT_ONCE], *next;
@@ -388,7 +388,7 @@ static unsigned int look_for_some(struct synq_inside *inside)
 	}
 	spin_unlock_bh(&inside->lock);
 	for (i = 0; i < n; i++) {
-		/* Putting the last reference of a socket may send something. */
+		/* Not under the lock: putting the last reference of a socket may send. */
 		is = exists(conn[i]);
 		spin_lock_bh(&inside->lock);
 		if (!conn[i]->dead && !is)
@@ -402,7 +402,7 @@ static unsigned int look_for_some(struct synq_inside *inside)
 }
 
 /**
- * synq_follow_tend() - forget who has ended unseen
+ * synq_follow_tend() - forget connections that have ended unseen
  * @record: of the listener
  *
  * Context: process, &synq_net.records_lock held, so that the record stays
@@ -434,9 +434,9 @@ static unsigned int leave_some(struct synq_inside *inside, struct list_head *lis
 }
 
 /**
- * synq_follow_leave() - follow nobody any more
+ * synq_follow_leave() - forget all connections
  * @record: of the listener
- * @close: nor who comes from now on
+ * @close: follow no new ones, either
  *
  * Context: process
  */
@@ -477,7 +477,7 @@ static bool has_limit(const struct synq_record *record)
 	return has;
 }
 
-/* Of one list; returns false if there may be more. */
+/* Forgets some connections of a list; returns false if there may be more. */
 static bool forget(struct list_head *list, u32 slots)
 {
 	unsigned int budget = AT_ONCE;
@@ -494,9 +494,9 @@ static bool forget(struct list_head *list, u32 slots)
 }
 
 /**
- * synq_follow_renew() - a new snapshot is in force
+ * synq_follow_renew() - adapt to a new snapshot
  * @record: of the listener
- * @slots: that belong to other classes now, as bits
+ * @slots: slots that belong to another class now, as bits
  *
  * Context: process
  */

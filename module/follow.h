@@ -21,11 +21,11 @@ struct tcphdr;
 
 /**
  * struct synq_endpoints - a connection
- * @peer: address of the client; IPv4: mapped
- * @own: that of the host
+ * @peer: address of the client; IPv4 is mapped
+ * @own: address of the host
  * @peer_port: of the client
  * @own_port: of the listener
- * @zero: always
+ * @zero: padding
  * @net: network namespace
  */
 struct synq_endpoints {
@@ -43,20 +43,20 @@ struct synq_endpoints {
  * @key: by which it is found
  * @record: of its listener
  * @list: of its state
- * @since_ns: monotonic clock: when its request came, or was held
- * @looked: jiffies: when it was quiet, or looked for
- * @came: sequence number of what is to come
- * @sent: and of what is to be sent
+ * @since_ns: monotonic clock, when its request came, or was held
+ * @looked: jiffies, when it became quiet, or was looked up
+ * @came: the next sequence number from the client
+ * @sent: the next sequence number from the server
  * @since: &synq_class.since
  * @segments: of its request, while that is held
- * @bytes: of them
- * @from: their first sequence number that is new
+ * @bytes: truesize of them
+ * @from: their first new sequence number
  * @bound: the device that its socket is bound to, or 0
  * @slot: of its class
  * @state: enum synq_inside_state
  * @was_stuck: its last request was answered too late
- * @on_trial: so its present one does not count
- * @dead: it is not in the hash any more
+ * @on_trial: its present request does not count, since it was stuck before
+ * @dead: it has left the hash
  * @rcu: freed after a grace period
  */
 struct synq_followed {

@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Holds connections whose handshake is complete and for which there is no slot in the
- * accept queue: the segments that their clients have sent wait here, and are given to
- * TCP once more when there is room.  So a connection gets in the moment that there is
- * room, in class order, and not when its client sends again.
+ * accept queue.  The segments that their clients have sent wait here, and are given to
+ * TCP when there is room.  So a connection is promoted as soon as there is
+ * room, in class order, and not when its client retransmits.
  *
- * The stock kernel drops the final ACK, and the request stays half open.  It does so
- * here, too; what is held are copies of segments (at most SEGMENTS_MAX of each
+ * The stock kernel drops the final ACK, and the request stays half open.  That
+ * happens here, too; what is held are copies of segments (at most SEGMENTS_MAX of each
  * connection), in the order in which they came, by connection and class.
  *
  * DOC: a life
  *
  * held		the gate had no room (synq_hold_add()).  What else the client sends waits
- *		behind (synq_hold_ask()), unless it is there already.
+ *		behind (synq_hold_ask()), unless a copy of it is there already.
  * released	the timer has found room.  It gives the segments to TCP one after the
- *		other; the first finds the request again and comes to the gate, which knows
- *		it by its address and lets it pass; the others find the child.  If the
- *		kernel has no slot after all, the connection is held as before.
- * gone		its request is: reset by the client, or expired.
- * flushed	it had to be given to TCP whether there was room or not: before its request
+ *		other.  The first finds the request again and comes to the gate, which
+ *		recognises it by its address and lets it pass; the others find the child.  If
+ *		the kernel has no slot after all, the connection is held as before.
+ * gone		its request has gone: reset by the client, or expired.
+ * flushed	it had to be given to TCP, room or not: before its request
  *		expires; when its listener does not listen any more (the kernel resets it, or
  *		has it migrate); when synq is switched off, or leaves the listener; and while
- *		tcp_abort_on_overflow is set.  What becomes of it then is the kernel's
- *		business, as ever.
+ *		tcp_abort_on_overflow is set.  Then the kernel decides what becomes of it, as
+ *		without synq.
  *
- * Each that was held is counted as one of the last three, or is held now.  That it is
- * about to be released does not make room for others: they would overtake it.
+ * Each held connection is counted as one of the last three, or is held now.  One that
+ * is about to be released does not make room for others: they would overtake it.
  *
  * DOC: how long, and how many
  *
- * For 6 s after its SYN-ACK was sent, or until half a second before its request expires
- * with two retries or fewer, as the kernel prunes a SYN queue that is more than half full.
- * As many as half of the backlog for a class and those before it, and OWN_BYTES_MAX of
- * each; ALL_BYTES_MAX or a part of the machine's memory of all, half of that of a
- * network namespace, and a quarter of a listener.  Beyond that a final ACK is dropped,
+ * For 6 s after its SYN-ACK was sent.  With two retries or fewer, until half a second before
+ * its request expires, as the kernel prunes a SYN queue that is more than half full.
+ * At most half of the backlog for a class and those before it, and OWN_BYTES_MAX for
+ * each; ALL_BYTES_MAX or a part of the machine's memory in all, half of that for a
+ * network namespace, and a quarter for a listener.  Beyond that a final ACK is dropped,
  * as by the stock kernel ("hold-full").
  *
- * Not held are connections of SYN cookies: the kernel would check each of their segments
- * anew, and reset what comes behind the first.  Nor what has lost its route, or what
- * IPsec's policy would not let through a second time (release.c).
+ * Connections of SYN cookies are not held: the kernel would check each of their segments
+ * anew, and reset those behind the first.  Nor is a connection that has lost its route, or
+ * that IPsec's policy would not let through a second time (release.c).
  *
  * The time held must not count as the path's.  So before a replay the request looks as if
  * its first SYN-ACK was sent one round trip ago and was never retransmitted, and as if
@@ -46,20 +46,20 @@
  *
  * DOC: why nothing is used after it is gone
  *
- * 1. A held connection has a reference to its request, so that no other has its address
- *    meanwhile, by which it is found.  The request has one to its listener.
+ * 1. A held connection has a reference to its request, so no other request has the same
+ *    address, by which it is found.  The request has a reference to its listener.
  * 2. It is found under rcu_read_lock(), in a hash of all of them, by its request alone, and
- *    is freed a grace period after it has left the hash.  It is looked at, and its
- *    segments are touched, with the lock of its record, and only in the gate of that very
- *    record, which is there for a grace period after that (record.c).
- * 3. The function that takes it out of its list, with the lock, owns it until it is put
+ *    is freed a grace period after it has left the hash.  It and its segments are
+ *    accessed under the lock of its record, and only in the gate of that very
+ *    record, which exists for a grace period after that (record.c).
+ * 3. The function that takes it out of its list, under the lock, owns it until it puts it
  *    back, or out of the hash: the timer, or a flush.  Segments that come meanwhile join
- *    the others.
- *    What its owner gives to TCP after it has left the hash does not come back to it.
+ *    the others.  What the owner gives to TCP after it has left the hash does not come
+ *    back to it.
  * 4. Segments are given to TCP with no lock of ours.
- * 5. The timer is armed with the lock, while the record is not closed.  The record is
- *    closed before it is removed, with the lock, and flushed then, so that nothing is held
- *    by it any more but by the timer that is running; freeing it waits for that.
+ * 5. The timer is armed under the lock, while the record is not closed.  The record is
+ *    closed under the lock before it is removed, and flushed then.  After that only a
+ *    running timer may still hold something by it, and freeing the record waits for that.
  *
  * Softirq, or process context with BH off, under rcu_read_lock().
  */
@@ -92,7 +92,7 @@ static struct rhashtable table;
 static u32 all_bytes_max __ro_after_init;
 static atomic_t all_bytes;
 
-/* A pointer is spread well enough by its own hash: no seed is to be kept secret. */
+/* A pointer's own hash spreads it well enough: there is no secret seed. */
 static u32 hash_of(const void *key, u32 len, u32 seed)
 {
 	return hash_long(*(const unsigned long *)key, 32);
@@ -135,21 +135,21 @@ void synq_held_count(const struct synq_held *held, enum synq_counter counter)
 {
 	struct synq_port *port = held->record->counters;
 
-	/* Not for another class that has the slot now.  Pairs with synq_port_give(). */
+	/* Not if the slot belongs to another class now.  Pairs with synq_port_give(). */
 	if (READ_ONCE(port->since[held->slot]) == held->since)
 		synq_count(port, held->slot, counter);
 }
 
 /* --- time --- */
 
-/* Since the SYN-ACK was sent first, by tcp_clock_us(), which is the same clock. */
+/* Time since the first SYN-ACK, by tcp_clock_us(), which is the same clock. */
 static u64 answered_ns(const struct request_sock *req)
 {
 	return tcp_rsk(req)->snt_synack * NSEC_PER_USEC;
 }
 
 /*
- * Is it about to expire?  It does when its timer fires after the last retry; or sooner, as
+ * Is it about to expire?  It does when its timer fires after the last retry; or earlier, as
  * the kernel prunes a SYN queue that is more than half full, but not before the second.
  */
 static bool expires(const struct sock *sk, const struct request_sock *req)
@@ -211,7 +211,7 @@ struct sk_buff *synq_held_take(struct synq_held *held)
 	return skb;
 }
 
-/* Another segment may have more luck: one with data, where the server waits for data. */
+/* Another segment may succeed: one with data, where the server waits for data. */
 bool synq_held_put_back(struct synq_held *held, struct sk_buff *skb)
 {
 	struct synq_hold *hold = &held->record->hold;
@@ -263,7 +263,7 @@ static void arm(struct synq_hold *hold)
 	hold->is_armed = true;
 }
 
-/* Whether it is owned or not: no other shall overtake it meanwhile. */
+/* Owned ones count as well: no other may overtake them meanwhile. */
 static void count_in(struct synq_held *held, int n)
 {
 	struct synq_hold *hold = &held->record->hold;
@@ -301,7 +301,7 @@ static void unhash(struct synq_held *held)
 	rhashtable_remove_fast(&table, &held->node, params);
 }
 
-/* It passes no LOCAL_IN once more, where its connection is followed by now. */
+/* This skips LOCAL_IN, so follow it here if its connection is followed by now. */
 static void give(struct synq_record *record, struct sk_buff *skb)
 {
 	struct net *net = sock_net(record->sk);
@@ -312,7 +312,7 @@ static void give(struct synq_record *record, struct sk_buff *skb)
 	synq_replay(net, skb);
 }
 
-/* Its class may have gone meanwhile. */
+/* The class may have gone meanwhile. */
 static noinline void trace_end(const struct synq_held *held, enum synq_counter counter)
 {
 	const struct synq_record *record = held->record;
@@ -325,12 +325,12 @@ static noinline void trace_end(const struct synq_held *held, enum synq_counter c
 }
 
 /**
- * synq_held_end() - a connection is not held any more
+ * synq_held_end() - stop holding a connection
  * @held: owned by the caller; it is freed
- * @of_use: what is left of its segments is given to TCP
+ * @of_use: give what is left of its segments to TCP
  * @counter: what has become of it
  *
- * It leaves the hash first, so that what comes now is not for it.
+ * It leaves the hash first, so that segments that come now are not added to it.
  *
  * Context: BH off, rcu_read_lock(), no lock of ours
  */
@@ -361,7 +361,7 @@ void synq_held_end(struct synq_held *held, bool of_use, enum synq_counter counte
 	kfree_rcu(held, rcu);
 }
 
-/* Has the timer run while something is held; false: nothing is held there any more. */
+/* Keeps the timer running while something is held; false: holding has ended there. */
 bool synq_hold_arm(struct synq_record *record)
 {
 	struct synq_hold *hold = &record->hold;
@@ -375,7 +375,7 @@ bool synq_hold_arm(struct synq_record *record)
 	return !closed;
 }
 
-/* Of what may be held, for a listener that has @own_bytes already; false: too much. */
+/* Charges bytes, for a listener that has @own_bytes already; false: too many. */
 bool synq_hold_take_bytes(struct synq_net *sn, u32 own_bytes, u32 bytes)
 {
 	u32 own = atomic_add_return(bytes, &sn->held_bytes);
@@ -418,7 +418,7 @@ enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 	/* Rule 2. */
 	if (!held || held->record != record)
 		return SYNQ_HOLD_STRANGER;
-	/* By its owner, which is this CPU then. */
+	/* Released by the owner, which is this CPU then. */
 	if (READ_ONCE(held->replayed) == skb)
 		return held->forced ? SYNQ_HOLD_FORCED : SYNQ_HOLD_REPLAY;
 	/* The kernel would reset it. */
@@ -440,15 +440,15 @@ enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 }
 
 /**
- * synq_hold_is_before() - is one held for which there is room, and which is to be
- * promoted before a class, or may be?
+ * synq_hold_is_before() - is there room for a held connection that comes, or may come,
+ * before a class?
  * @record: of the listener
  * @conf: snapshot
  * @listener: configured, as it is for the socket
  * @class: of a connection that comes now
  *
  * Context: rcu_read_lock()
- * Return: true if so: it has to wait behind them
+ * Return: true if so: the new one has to wait behind them
  */
 bool synq_hold_is_before(const struct synq_record *record,
 			 const struct synq_conf *conf,
@@ -471,7 +471,7 @@ bool synq_hold_is_before(const struct synq_record *record,
 	return false;
 }
 
-/* As many as half of the backlog for each class and those before it. */
+/* At most half of the backlog for each class and those before it. */
 static bool is_full(const struct synq_record *record, const struct synq_conf *conf,
 		    const struct synq_class *class)
 {
@@ -485,7 +485,7 @@ static bool is_full(const struct synq_record *record, const struct synq_conf *co
 }
 
 /**
- * synq_hold_add() - hold a connection from now on
+ * synq_hold_add() - begin to hold a connection
  * @record: of its listener
  * @conf: snapshot
  * @class: of the connection
@@ -493,7 +493,7 @@ static bool is_full(const struct synq_record *record, const struct synq_conf *co
  * @req: its request, of which the caller has a reference
  *
  * Context: BH off, rcu_read_lock()
- * Return: 0; -EEXIST if it is held already, as is the segment; else it cannot be
+ * Return: 0; -EEXIST if it and the segment are held already; else it cannot be held
  */
 int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 		  const struct synq_class *class, struct sk_buff *skb,
@@ -547,17 +547,17 @@ out:
 		kfree_skb(copy);
 		kfree(held);
 	}
-	/* By another segment, on another CPU; or by another listener, from which it moves. */
+	/* By another segment, on another CPU; or by the listener that it migrates from. */
 	if (err == -EEXIST && synq_hold_ask(record, skb, req) != SYNQ_HOLD_KEPT)
 		err = -EBUSY;
 	return err;
 }
 
 /**
- * synq_hold_promoting() - the kernel is about to promote a connection that is released
+ * synq_hold_promoting() - prepare a request that is released for its promotion
  * @req: its request; synq_hold_ask() has said so
  *
- * Of the child's round trip time that is no part.
+ * The time held must not be part of the child's round trip time.
  *
  * Context: BH off, rcu_read_lock()
  */
@@ -575,7 +575,7 @@ void synq_hold_promoting(struct request_sock *req)
 }
 
 /**
- * synq_hold_promoted() - it has, or not
+ * synq_hold_promoted() - take note of the kernel's answer
  * @req: its request
  * @promoted: whether the kernel has promoted it
  *
@@ -587,7 +587,7 @@ void synq_hold_promoted(struct request_sock *req, bool promoted)
 
 	if (!held)
 		return;
-	/* From now on another segment may have its address. */
+	/* From now on the segment's address may be reused. */
 	WRITE_ONCE(held->replayed, NULL);
 	held->promoted = promoted;
 	if (promoted)

@@ -3,27 +3,27 @@
  * Copies of address family operations: one for each original that a managed
  * listener had (IPv4, IPv6, mapped, MPTCP's), shared by all its listeners.
  *
- * Originals are constants.  Operations that were allocated are another module's (SMC's,
- * one for each listener): they go with their owner, which compares a socket's pointer
- * with theirs to know whether a child has to be given others.  Sockets with such
+ * Originals are constants.  Operations that were allocated belong to another module (SMC
+ * has some for each listener).  They go with their owner, which compares a socket's pointer
+ * with them to know whether a child needs others.  Sockets with such
  * operations are left alone.
  *
  * DOC: a copy is never freed
  *
- * A socket's pointer to its operations can be where we cannot find it.  A CPU that
- * runs the original syn_recv_sock() while the listener's pointer is replaced clones a
- * child that has ours, and nothing of ours sees that child.  So the memory of a copy
- * stays for good, a hundred bytes for each of the few originals, and when the module
- * goes its two functions become the original's: it is then an ordinary constant of the
- * kernel's, wherever it is pointed to from.  That is what makes unloading safe; nothing
- * needs to be known about the sockets.
+ * A pointer to a socket's operations may be where synq cannot find it.  While one CPU
+ * runs the original syn_recv_sock(), another may replace the listener's pointer.  The first
+ * then clones a child with synq's pointer, and no function of synq sees that child.  So a
+ * copy is never freed: a hundred bytes for each of the few originals.  When the module
+ * is unloaded the copy's two functions become the original's.  Then it is an ordinary
+ * constant of the kernel, wherever a pointer to it is.  That makes unloading safe, without
+ * any knowledge of the sockets.
  *
  * The two functions are called under rcu_read_lock(), or by a task that was
  * preempted before it got there (a socket's backlog): after synchronize_rcu() and
  * synchronize_rcu_tasks() no CPU is in them, nor on its way.
  *
- * A child may keep a copy after the module has gone, and listen in its turn.  A module that
- * is loaded later leaves it alone: it takes that copy for foreign operations.
+ * A child may keep a copy after the module has gone, and become a listener itself.  A module
+ * loaded later leaves it alone: it takes that copy for foreign operations.
  */
 #include <linux/err.h>
 #include <linux/kmemleak.h>
@@ -51,7 +51,7 @@ static bool is_allocated(const void *p)
 	return virt_addr_valid(p) && PageSlab(virt_to_head_page(p));
 }
 
-/* NULL: more different pairs than any kernel has. */
+/* NULL: there are more different pairs than in any kernel. */
 static const struct synq_pair *
 pair_of(const struct inet_connection_sock_af_ops *original,
 	struct synq_pair *pairs, unsigned int n)
@@ -101,7 +101,7 @@ static bool has_ours(const struct inet_connection_sock_af_ops *ops,
 	return false;
 }
 
-/* NULL: it is none, and there is none of it. */
+/* The copy that operations are, or that was made of them; NULL: there is none. */
 static struct synq_ops *
 copy_of(const struct inet_connection_sock_af_ops *original)
 {
@@ -120,7 +120,7 @@ copy_of(const struct inet_connection_sock_af_ops *original)
  * @n: their number
  *
  * Context: BH off
- * Return: an error: -ENOTSUPP: they are no constant; -ENOMEM
+ * Return: an error: -ENOTSUPP: they are not constant; -ENOMEM
  */
 const struct synq_ops *
 synq_ops_get(const struct inet_connection_sock_af_ops *original,
@@ -144,13 +144,13 @@ synq_ops_get(const struct inet_connection_sock_af_ops *original,
 }
 
 /**
- * synq_ops_is_foreign() - do operations that are not ours call a function of ours?
+ * synq_ops_is_foreign() - do foreign operations call a function of ours?
  * @ops: valid memory
  * @pairs: as for synq_ops_get()
  * @n: their number
  *
  * Context: BH off
- * Return: true if so: another module has made them of a copy of ours
+ * Return: true if so: another module has derived them from a copy of ours
  */
 bool synq_ops_is_foreign(const struct inet_connection_sock_af_ops *ops,
 			 const struct synq_pair *pairs, unsigned int n)
@@ -166,7 +166,7 @@ bool synq_ops_is_foreign(const struct inet_connection_sock_af_ops *ops,
 }
 
 /**
- * synq_ops_disarm() - the module goes: nothing calls a function of ours on return
+ * synq_ops_disarm() - the module goes: no function of ours is called any more on return
  *
  * Context: process; no socket gets a copy any more
  */
@@ -185,27 +185,27 @@ void synq_ops_disarm(void)
 }
 
 /*
- * How often a listener sends an unanswered SYN-ACK again: fewer times make it a
- * weaker amplifier for SYNs with forged sources, of this port alone and without a
+ * How often a listener retransmits an unanswered SYN-ACK.  Fewer times make it a
+ * weaker amplifier for SYNs with forged sources, for this port alone and without a
  * change to the application.
  *
  * It is the field that setsockopt(TCP_SYNCNT) sets, and that the kernel reads at
- * each timeout: requests that are half open already obey as well.  What the
- * application has set is remembered and put back; what it sets meanwhile is taken
- * for its own, unless it is the same number, and stays until the configuration
- * is changed.  If it sets it in the very instant in which we do, the later wins.
+ * each timeout, so it also affects requests that are half open already.  The
+ * application's value is remembered and restored.  If the application sets another value
+ * meanwhile, that one is taken for its own and stays until the configuration
+ * is changed.  If it sets one at the very instant when synq does, the later wins.
  *
  * Writers hold &synq_net.records_lock (listener.c); children are disinherited under
  * rcu_read_lock().
  */
 
 /**
- * synq_retries_set() - have a listener send SYN-ACKs so many times again
+ * synq_retries_set() - set how often a listener retransmits a SYN-ACK
  * @retries: of the listener
  * @sk: listener
- * @wanted: 1..SYNQ_SYNACK_RETRIES_MAX; 0: what it had before
+ * @wanted: 1..SYNQ_SYNACK_RETRIES_MAX; 0: the application's value
  *
- * @ours stays when the listener has its own back: a child that was copied before
+ * @ours stays when the application's value is restored: a child that was cloned before
  * may be on its way to synq_retries_disinherit().
  *
  * Context: &synq_net.records_lock
@@ -225,11 +225,11 @@ void synq_retries_set(struct synq_retries *retries, struct sock *sk, u8 wanted)
 }
 
 /**
- * synq_retries_disinherit() - give a child what its listener had of its own
+ * synq_retries_disinherit() - give a child its listener's own value
  * @retries: of the listener
  * @child: locked, and its operations were not called yet
  *
- * It sends no SYN-ACK; but getsockopt(TCP_SYNCNT) would tell.
+ * It sends no SYN-ACK, but getsockopt(TCP_SYNCNT) would show the value.
  */
 void synq_retries_disinherit(const struct synq_retries *retries,
 			     struct sock *child)
@@ -242,7 +242,7 @@ void synq_retries_disinherit(const struct synq_retries *retries,
 }
 
 /**
- * synq_retries_of() - how often a listener sends a SYN-ACK again
+ * synq_retries_of() - how often a listener retransmits a SYN-ACK
  * @sk: listener
  *
  * Return: the number in force

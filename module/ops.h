@@ -27,8 +27,8 @@ typedef int (*synq_conn_request_fn)(struct sock *sk, struct sk_buff *skb);
  * @gate: ours for @syn_recv_sock
  * @judge: ours for @conn_request
  *
- * Ours are two functions for each pair, so that each knows what to call without
- * asking the socket, whose operations may have changed since it was called.
+ * Each pair has two functions of its own, so that each knows what to call without
+ * asking the socket: its operations may have changed since the call.
  */
 struct synq_pair {
 	synq_syn_recv_fn syn_recv_sock;
@@ -59,13 +59,13 @@ bool synq_ops_is_foreign(const struct inet_connection_sock_af_ops *ops,
 void synq_ops_disarm(void);
 
 /*
- * How often a listener sends an unanswered SYN-ACK again.
+ * How often a listener retransmits an unanswered SYN-ACK.
  */
 
 /**
  * struct synq_retries - what was done to one listener
  * @ours: the number that was set last; 0: none ever
- * @was: the listener's own
+ * @was: the application's value
  * @held: @ours is in force
  */
 struct synq_retries {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Releases held connections: in class order when there is room, and all of them when
- * nobody is to be held any more.  See hold.c for their life.
+ * Releases held connections: in class order as there is room, and all of them when nothing
+ * is to be held any more.  Their life is described in hold.c.
  */
 #include <linux/ktime.h>
 #include <linux/netdevice.h>
@@ -19,7 +19,7 @@
 #include "tcpopt.h"
 
 /*
- * Segments that are taken from TCP for a while, and given to it once more.
+ * Segments that are copied and kept out of TCP for a while, and given to it later.
  */
 
 #define COPY_MAX	512	/* bytes: smaller segments are copied, as no page waits then */
@@ -41,14 +41,14 @@ static struct sk_buff *copy_of(struct sk_buff *skb)
 							  skb_clone(skb, GFP_ATOMIC);
 }
 
-/* Returns NULL, and the copy is freed, if IPsec would not let it through again. */
+/* NULL, and the copy is freed, if IPsec's policy would not let it through again. */
 static struct sk_buff *make_ready(const struct sock *sk, struct sk_buff *copy)
 {
-	/* A connection that is tracked would keep its namespace. */
+	/* A reference to conntrack's entry would pin the namespace. */
 	nf_reset_ct(copy);
 	/*
-	 * As TCP will ask then.  What IPsec knew of a packet may be used up, and of one that
-	 * was rewritten it has to ask conntrack.
+	 * The policy that TCP will check.  The packet's IPsec state may be used up by then,
+	 * and a rewritten packet has to be looked up in conntrack.
 	 */
 	if (!passes_policy(sk, copy)) {
 		kfree_skb(copy);
@@ -60,11 +60,11 @@ static struct sk_buff *make_ready(const struct sock *sk, struct sk_buff *copy)
 }
 
 /**
- * synq_replay_copy() - copy a segment, to give it to TCP later
+ * synq_replay_copy() - copy a segment, for a replay
  * @sk: its listener
  * @skb: as TCP has it
  *
- * What TCP has done to it is undone in the copy: its control block is IP's again.
+ * The copy looks as before TCP has seen it: its control block is IP's again.
  *
  * Context: BH off, rcu_read_lock()
  * Return: NULL if it is not to be held, or without memory
@@ -87,7 +87,7 @@ struct sk_buff *synq_replay_copy(const struct sock *sk, struct sk_buff *skb)
 }
 
 /**
- * synq_replay_copy_at_ip() - likewise, before TCP has seen it
+ * synq_replay_copy_at_ip() - likewise, of a segment that TCP has not seen yet
  * @skb: as LOCAL_IN has it
  *
  * Context: rcu_read_lock()
@@ -99,7 +99,7 @@ struct sk_buff *synq_replay_copy_at_ip(struct sk_buff *skb)
 
 	if (!copy)
 		return NULL;
-	/* TCP has not asked yet, with what conntrack knows of it. */
+	/* TCP has not checked the policy yet: do it while conntrack's entry is known. */
 	if (passes_policy(NULL, copy))
 		return make_ready(NULL, copy);
 	kfree_skb(copy);
@@ -109,10 +109,10 @@ struct sk_buff *synq_replay_copy_at_ip(struct sk_buff *skb)
 /**
  * synq_replay() - give a segment to TCP, as IP would
  * @net: of its listener
- * @skb: made by synq_replay_copy(); its reference is TCP's from now on
+ * @skb: made by synq_replay_copy(); TCP takes over the reference
  *
  * Context: BH off, rcu_read_lock(), no lock of ours
- * Return: false if its device has gone, or its route, which then leads into another
+ * Return: false if its device has gone, or its route, or if the route now leads into another
  *	namespace: the segment is lost, as on the way
  */
 bool synq_replay(struct net *net, struct sk_buff *skb)
@@ -131,7 +131,7 @@ bool synq_replay(struct net *net, struct sk_buff *skb)
 	return true;
 }
 
-/* By the time stamp that the client has sent back; if it is one of milliseconds. */
+/* From the time stamp that the client has echoed, if it is in milliseconds. */
 static u64 stamped_us(const struct request_sock *req, const struct sk_buff *skb,
 		      u64 now_us)
 {
@@ -156,7 +156,7 @@ static u64 stamped_us(const struct request_sock *req, const struct sk_buff *skb,
  * @now_ns: monotonic clock
  *
  * If the SYN-ACK was sent more than once, the client's time stamp tells which one it
- * answers.  Without time stamps it is taken for the last one.
+ * answers.  Without time stamps it is assumed to answer the last one.
  *
  * Return: microseconds
  */
@@ -184,7 +184,7 @@ u64 synq_replay_rtt_us(const struct request_sock *req, const struct sk_buff *skb
 #define LONGEST		3	/* and so on, so often */
 #define CHUNK		64	/* sorted with the lock */
 
-/* How long it was held: up to 1 ms, 4 ms, 16 ms ... */
+/* Histogram of the time held: up to 1 ms, 4 ms, 16 ms ... */
 static void count_time(const struct synq_held *held, u64 now_ns)
 {
 	unsigned int counter = SYNQ_COUNT_HELD_FOR;
@@ -197,9 +197,9 @@ static void count_time(const struct synq_held *held, u64 now_ns)
 }
 
 /*
- * Its owner has TCP promote it, if there is room (@has_room), or whether or not.  If TCP
- * does not, for want of a slot that there seemed to be, or because it waits for another
- * segment, the connection is held as before.
+ * The owner has TCP promote it: only if there is room (@has_room), or in any case.  If TCP
+ * does not promote it, since there is no slot after all or because it waits for another
+ * segment, the connection stays held.
  */
 static void replay(struct synq_held *held, bool has_room)
 {
@@ -215,7 +215,7 @@ static void replay(struct synq_held *held, bool has_room)
 	spin_lock(&record->hold.lock);
 	skb = synq_held_take(held);
 	spin_unlock(&record->hold.lock);
-	/* Later segments may have changed it: this one would be too old then. */
+	/* Later segments may have raised it: this one would look too old then. */
 	WRITE_ONCE(held->req->ts_recent, held->ts_recent);
 	copy = skb_clone(skb, GFP_ATOMIC);
 	held->replayed = copy ?: skb;
@@ -236,7 +236,7 @@ static void replay(struct synq_held *held, bool has_room)
 	synq_held_end(held, held->promoted || !has_room || is_gone, counter);
 }
 
-/* Its owner has TCP decide, now. */
+/* The owner has TCP decide now. */
 static void give(struct synq_held *held, bool has_room)
 {
 	if (synq_held_is_gone(held))
@@ -261,7 +261,7 @@ static bool has_room(const struct synq_record *record, const struct synq_conf *c
 	       synq_admission_promote(record, conf, listener, class, SYNQ_FINAL_ACK);
 }
 
-/* That are queued or worked on. */
+/* How many are queued or busy. */
 static u64 own(const struct synq_record *record, const struct synq_class *class)
 {
 	return (u64)synq_acceptq_own(&record->acceptq, class->position) +
@@ -269,7 +269,7 @@ static u64 own(const struct synq_record *record, const struct synq_class *class)
 }
 
 /**
- * synq_release_precedes() - is the first one of a class to come before that of another?
+ * synq_release_precedes() - does the first of one class come before that of another?
  * @record: of the listener
  * @conf: snapshot
  * @listener: configured
@@ -299,7 +299,7 @@ bool synq_release_precedes(const struct synq_record *record, const struct synq_c
 	return since_ns < other_ns;
 }
 
-/* With the lock; NULL: none is held, or there is room for none. */
+/* Under the lock; NULL: none is held, or there is no room for any. */
 static struct synq_held *next_of(struct synq_record *record,
 				 const struct synq_conf *conf,
 				 const struct synq_listener *listener)
@@ -348,7 +348,7 @@ static void classify_anew(const struct synq_conf *conf, struct synq_held *held)
 	synq_held_list_in(held, false);
 }
 
-/* Is it to be given to TCP, whether there is room or not?  Then it is in no list. */
+/* Must it be given to TCP, room or not?  Then it is taken out of its list. */
 static bool is_due(struct synq_held *held, const struct synq_conf *conf, u64 now_ns)
 {
 	held->looked = jiffies;
@@ -361,16 +361,16 @@ static bool is_due(struct synq_held *held, const struct synq_conf *conf, u64 now
 		synq_held_list_out(held);
 		return true;
 	}
-	/* It came here by a snapshot of before. */
+	/* It was classified by an older snapshot. */
 	if (conf->class[held->slot].since != held->since)
 		classify_anew(conf, held);
 	return false;
 }
 
 /*
- * Who is gone, or has had its time: of many only some in a tick.  TCP decides about the
- * latter, whether there is room for its class or not: if it has no slot either, it is as if
- * the segment came only now.
+ * Gives connections to TCP that are gone or have had their time; only some in each tick.
+ * For the latter TCP decides, whether their class has room or not: if TCP has no slot
+ * either, this is as if the segment had only come now.
  */
 static void look_at_some(struct synq_record *record, const struct synq_conf *conf)
 {
@@ -395,7 +395,7 @@ static void look_at_some(struct synq_record *record, const struct synq_conf *con
 	}
 }
 
-/* None is to wait. */
+/* Nothing is to be held any more. */
 static bool is_over(const struct synq_record *record, const struct synq_conf *conf,
 		    const struct synq_listener *listener)
 {
@@ -429,11 +429,11 @@ static void release_some(struct synq_record *record)
 	limited = conf && listener.inside;
 	if (!over && limited)
 		tick_inside(record, &listener);
-	/* Requests and new connections are the first in turns. */
+	/* Requests and new connections take turns in coming first. */
 	if (hold->ticks % 2)
 		synq_request_release(record, conf, &listener);
 	for (budget = AT_ONCE; budget; budget--) {
-		/* What has become of the last one must count. */
+		/* The one before must be in the accept queue's account. */
 		synq_record_catch_up(record);
 		spin_lock(&hold->lock);
 		held = over ? first_of(record) : next_of(record, conf, &listener);
@@ -445,14 +445,14 @@ static void release_some(struct synq_record *record)
 	if (!(hold->ticks % 2))
 		synq_request_release(record, conf, &listener);
 	hold->in_vain = budget < AT_ONCE ? 0 : hold->in_vain + 1;
-	/* A slot that opens is to be filled within 2 ms. */
+	/* A slot that opens must be filled within 2 ms. */
 	if (limited)
 		hold->in_vain = min_t(u32, hold->in_vain, IN_VAIN);
 	if (!over)
 		look_at_some(record, conf);
 }
 
-/* A server that stands still is asked less often: there may be thousands of them. */
+/* A stalled server is asked less often: there may be thousands of them. */
 static u64 period(const struct synq_hold *hold)
 {
 	return SYNQ_RELEASE_TICK << min_t(u32, hold->in_vain / IN_VAIN, LONGEST);
@@ -479,7 +479,7 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 }
 
 /**
- * synq_release_init() - nothing is held
+ * synq_release_init() - begin with nothing held
  * @hold: in a record that cannot be found yet
  */
 void synq_release_init(struct synq_hold *hold)
@@ -494,7 +494,7 @@ void synq_release_init(struct synq_hold *hold)
 }
 
 /**
- * synq_release_destroy() - wait for the timer: rule 5
+ * synq_release_destroy() - wait for the timer (rule 5)
  * @hold: flushed and closed, a grace period ago; or never used
  *
  * Context: process
@@ -508,9 +508,9 @@ void synq_release_destroy(struct synq_hold *hold)
 /* --- the configuration changes --- */
 
 /**
- * synq_release_all() - give all that are held to the kernel, at once
+ * synq_release_all() - give all held connections to the kernel at once
  * @record: of the listener
- * @close: nothing is held from now on
+ * @close: hold nothing from now on
  *
  * Context: process
  */
@@ -550,15 +550,14 @@ static struct synq_held *oldest_of(struct list_head *fifo)
 }
 
 /**
- * synq_release_sort() - a new snapshot is in force, by which held connections may have
- * other classes
+ * synq_release_sort() - classify held connections by a new snapshot
  * @record: of the listener
  * @conf: snapshot
  *
- * Those that come meanwhile stand before them: a pause of the lock each @CHUNK
- * connections is worth that.
+ * Connections that come meanwhile are before them: that is the price of releasing the lock
+ * after each @CHUNK connections.
  *
- * Context: process, &synq_net.records_lock held, so that nobody flushes meanwhile
+ * Context: process, &synq_net.records_lock held, so that there is no flush meanwhile
  */
 void synq_release_sort(struct synq_record *record, const struct synq_conf *conf)
 {

@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Holds the next request of a connection that was kept open ("requests on"), until the
- * server has room for its class: so it is not only new connections that are served in
- * class order.
+ * Holds the next request of a kept-alive connection ("requests on") until the
+ * server has room for its class.  So requests are served in class order, too, and not only
+ * new connections.
  *
  * What is held are segments, at LOCAL_IN, before TCP sees them.  The socket, its callbacks
- * and its wait queues are not touched: for the server the request arrives later, however it
- * waits for it.  For the client it looks like a slow network; it retransmits what is held for
+ * and its wait queues are not touched: to the server the request arrives later, however it
+ * waits for it.  To the client the network looks slow; it retransmits what is held for
  * longer than its timeout.
  *
  * DOC: a request's life
  *
- * held		its connection was quiet, has sent something new, and its class has no room
+ * held		its connection was quiet and has sent something new, and its class has no room
  *		(synq_request_hold()).  Segments that follow wait behind it, in the order in
- *		which they came, a FIN included (synq_request_follow()).
+ *		which they came, including a FIN (synq_request_follow()).
  * released	the timer of hold.c has found room (synq_request_release()).
- * overdue	it was held for TIME_MAX_NS: it is released whether there is room or not.
+ * overdue	it was held for TIME_MAX_NS: it is released, room or not.
  * flushed	the connection ends, or nothing is to be held any more: "off", "requests off",
- *		another configuration, the listener goes.  The segments are given to TCP all
- *		the same.
+ *		another configuration, the listener goes.  The segments are given to TCP
+ *		nevertheless.
  *
  * Each request that was held is counted as one of the last three, or is held now.
  *
- * A client's reset waits behind the segments that it follows: if it were to overtake them, TCP
- * would not take it (RFC 5961).
+ * A client's reset waits behind the segments before it: if it overtook them, TCP
+ * would not accept it (RFC 5961).
  *
  * DOC: why no client hangs, and nothing is used after it is gone
  *
  * 1. A segment is in the queue of its connection, which is in the list of its class, or it
- *    is in @due of its listener.  All are changed with the lock of the listener (inside.c),
+ *    is in @due of its listener.  All are changed under the lock of the listener (inside.c),
  *    and @held counts the segments in both.  The timer runs while @held is not 0: it
- *    reads that with the lock of hold.c, with which synq_hold_arm() starts it.
+ *    reads that under the lock of hold.c, under which synq_hold_arm() starts it.
  * 2. The timer moves the segments of a connection to @due after TIME_MAX_NS at the latest, and
- *    gives what is in @due to IP at each tick.  Who takes a segment out of @due, with the
- *    lock, owns it.
- * 3. Who ends a connection moves its segments to @due.  Nothing is held at a listener that
- *    is closed; who closes it ends its connections first, and gives what is in @due.
+ *    gives what is in @due to IP at each tick.  The function that takes a segment out of @due,
+ *    under the lock, owns it.
+ * 3. When a connection ends its segments move to @due.  A closed listener holds
+ *    nothing: closing it ends its connections first, and gives what is in @due to IP.
  * 4. Segments are given to IP with no lock of ours, as TCP takes the socket's lock.
- * 5. A held segment pins nothing but its route: its device is found again by its index, and
- *    it is not tracked any more.
+ * 5. A held segment pins nothing but its route: its device is looked up again by its index,
+ *    and its reference to conntrack is dropped.
  * 6. If anything fails the request passes: no memory, too many bytes, no route.
  *
  * Softirq, or process context (NFQUEUE: with BH on), under rcu_read_lock().
@@ -77,10 +77,10 @@ static bool is_v6(const struct sk_buff *skb)
 
 /**
  * struct synq_request_cb - what has to be known of a held segment
- * @seq: sequence number
- * @end: of what follows it; its FIN counts
+ * @seq: its sequence number
+ * @end: the sequence number after it; a FIN counts
  *
- * At the end of the control block, whose beginning is IP's.
+ * It is the end of the control block, which begins with IP's.
  */
 struct synq_request_cb {
 	u32 seq;
@@ -95,7 +95,7 @@ static struct synq_request_cb *cb(const struct sk_buff *skb)
 	return (struct synq_request_cb *)(skb->cb + at);
 }
 
-/* A copy of a segment, which is not charged yet; NULL: it cannot be held. */
+/* A copy of a segment, not charged yet; NULL: it cannot be held. */
 static struct sk_buff *copy_of(struct sk_buff *skb, const struct tcphdr *th, u32 len,
 			       synq_okfn okfn)
 {
@@ -119,7 +119,7 @@ static bool is_there(const struct synq_followed *conn, const struct sk_buff *cop
 	return false;
 }
 
-/* The first one of a request may be as large as it likes: else it would not wait. */
+/* The first segment of a request may have any size: otherwise it would not wait. */
 static bool has_space(const struct synq_followed *conn, const struct sk_buff *copy)
 {
 	return skb_queue_empty(&conn->segments) ||
@@ -127,7 +127,7 @@ static bool has_space(const struct synq_followed *conn, const struct sk_buff *co
 		conn->bytes + copy->truesize <= BYTES_MAX);
 }
 
-/* Makes a copy wait with its connection; false: it cannot. */
+/* Adds a copy to what its connection holds; false: it cannot. */
 static bool append(struct synq_followed *conn, struct sk_buff *copy)
 {
 	struct synq_inside *inside = &conn->record->inside;
@@ -152,7 +152,7 @@ static void make_due(struct synq_followed *conn)
 	conn->bytes = 0;
 }
 
-/* Goes on where LOCAL_IN was left, unless its device has gone, or its route. */
+/* Continues after LOCAL_IN, unless the device or the route has gone. */
 static void deliver(struct net *net, struct sk_buff *skb)
 {
 	synq_okfn okfn = READ_ONCE(okfn_of[is_v6(skb)]);
@@ -181,10 +181,10 @@ static struct sk_buff *take_due(struct synq_record *record)
 }
 
 /**
- * synq_request_give() - give IP segments that are not held any more
+ * synq_request_give() - give segments that are not held any more to IP
  * @record: of the listener
  *
- * BH is off meanwhile, as IP expects it; a hook may have been called with BH on (NFQUEUE).
+ * BH is off meanwhile, as IP expects; the caller may be a hook with BH on (NFQUEUE).
  *
  * Context: rcu_read_lock(), no lock of ours, nor of a socket
  * Return: false if there may be more
@@ -206,14 +206,12 @@ bool synq_request_give(struct synq_record *record)
 /* --- LOCAL_IN --- */
 
 /**
- * synq_request_is_before() - is a request held that is to be released before what comes
- * now, or may be?
+ * synq_request_is_before() - is there a held request that comes, or may come, before a class?
  * @record: of the listener
  * @conf: snapshot
  * @listener: configured, as it is for the socket
- * @class: of what comes
+ * @class: of the connection that comes now
  *
- * Context: any
  * Return: true if so
  */
 bool synq_request_is_before(const struct synq_record *record,
@@ -242,7 +240,7 @@ static bool has_to_wait(const struct synq_followed *conn)
 	const struct synq_class *class;
 	const struct synq_conf *conf;
 
-	/* What comes may be no request, and would not count. */
+	/* What comes may be no request; then it would not count. */
 	if (READ_ONCE(conn->was_stuck))
 		return false;
 	conf = synq_record_conf(record, &listener);
@@ -268,7 +266,7 @@ static void release(struct synq_followed *conn, enum synq_counter counter, u64 n
 	synq_followed_begin(conn, now_ns);
 }
 
-/* Its request is given to TCP at once, before what the caller has. */
+/* Gives its request to TCP at once, before the segment of the caller. */
 static void flush(struct synq_followed *conn)
 {
 	struct synq_inside *inside = &conn->record->inside;
@@ -281,7 +279,7 @@ static void flush(struct synq_followed *conn)
 }
 
 /**
- * synq_request_hold() - a quiet connection has sent something new: is it to wait?
+ * synq_request_hold() - hold the next request of a quiet connection, if it has to wait
  * @conn: the connection
  * @skb: the segment, at LOCAL_IN
  * @th: its header
@@ -289,11 +287,11 @@ static void flush(struct synq_followed *conn)
  * @from: the first sequence number that is new
  * @okfn: what LOCAL_IN continues with
  *
- * Not while its server still speaks: what comes then may be a part of the request before,
- * or what the rest of the answer waits for (HTTP/2).
+ * Not while its server still sends: what comes then may be a part of the previous request,
+ * or something that the rest of the answer waits for (HTTP/2).
  *
  * Context: rcu_read_lock(), no lock of ours, nor of a socket
- * Return: true if it does not go on: a copy of it waits, or it has lost its route
+ * Return: true if the segment does not go on: a copy waits, or the route was lost
  */
 bool synq_request_hold(struct synq_followed *conn, struct sk_buff *skb,
 		       const struct tcphdr *th, u32 len, u32 from, synq_okfn okfn)
@@ -325,8 +323,8 @@ bool synq_request_hold(struct synq_followed *conn, struct sk_buff *skb,
 }
 
 /*
- * Does it belong to what is held?  A reset does, too: TCP is to judge it when it has the rest.
- * What acknowledges something that was never sent TCP does not take.
+ * Does it belong to what is held?  So does a reset: TCP judges it after the rest.
+ * TCP ignores a segment that acknowledges what was never sent.
  */
 static bool is_behind(const struct synq_followed *conn, const struct tcphdr *th, u32 len)
 {
@@ -339,18 +337,18 @@ static bool is_behind(const struct synq_followed *conn, const struct tcphdr *th,
 }
 
 /**
- * synq_request_follow() - a segment comes while its connection's request is held
+ * synq_request_follow() - treat a segment that comes while its connection's request is held
  * @conn: the connection
  * @skb: the segment, at LOCAL_IN
  * @th: its header
  * @len: bytes of data
  * @okfn: what LOCAL_IN continues with
  *
- * One for which there is no space is dropped, as on the way; the client retransmits it.
- * What only acknowledges goes on.
+ * If there is no space for it, it is dropped, as on the way; the client retransmits it.
+ * A pure ACK goes on.
  *
  * Context: rcu_read_lock(), no lock of ours, nor of a socket
- * Return: true if it does not go on
+ * Return: true if the segment does not go on
  */
 bool synq_request_follow(struct synq_followed *conn, struct sk_buff *skb,
 			 const struct tcphdr *th, u32 len, synq_okfn okfn)
@@ -374,7 +372,7 @@ bool synq_request_follow(struct synq_followed *conn, struct sk_buff *skb,
 }
 
 /**
- * synq_request_end() - the connection of a held request is not followed any more
+ * synq_request_end() - stop holding the request of a connection that is not followed any more
  * @conn: the connection, with the lock, in that state
  *
  * Context: BH off
@@ -398,7 +396,7 @@ static bool may_go(const struct synq_record *record, const struct synq_conf *con
 	return synq_inside_has_room(record, conf, listener, &conf->class[conn->slot], false);
 }
 
-/* Whose turn it is; NULL: nobody's, or for nobody there is room. */
+/* The connection with the next turn; NULL: none waits, or there is no room for any. */
 static struct synq_followed *next_of(struct synq_record *record,
 				     const struct synq_conf *conf,
 				     const struct synq_listener *listener)
@@ -432,8 +430,8 @@ static struct synq_followed *overdue_of(struct synq_inside *inside, u64 age_ns,
 }
 
 /**
- * synq_request_release() - a tick: release requests that have had their time, and those
- * for which there is room
+ * synq_request_release() - at each tick, release requests that are overdue, and those
+ * that there is room for
  * @record: of the listener
  * @conf: snapshot; NULL: nothing is to be held any more
  * @listener: configured, as it is for the socket
