@@ -527,17 +527,16 @@ static u64 ports_and_seq(const struct synq_segment *seg)
 }
 
 /**
- * synq_segment_fingerprint() - by which a refused SYN is known again
+ * synq_segment_fingerprint() - a hash by which a refused SYN is recognised
  * @sn: network namespace, whose key is secret
  * @seg: the SYN
  *
- * A client sends its SYN again with the same ports and the same sequence number; a
+ * A retransmitted SYN has the same ports and the same sequence number; a
  * new connection has another.
  *
- * No hash of cryptography, since each SYN of a flood pays for it.  A sender who knew the
- * key could make SYNs that are taken for each other, or that push out those of somebody
- * else, which any SYNs do if there are enough; and nothing that comes out of here can
- * be seen from outside.
+ * It is not cryptographic, since each SYN of a flood pays for it.  With the key a sender
+ * could make SYNs that are taken for each other, or that evict others from the table, which
+ * any SYNs do if there are enough.  No result can be seen from outside.
  *
  * Return: a hash
  */
@@ -553,11 +552,11 @@ u64 synq_segment_fingerprint(const struct synq_net *sn,
 }
 
 /**
- * synq_segment_connection() - by which a connection of a SYN cookie is known again
+ * synq_segment_connection() - a hash by which a connection of a SYN cookie is recognised
  * @sn: network namespace, whose key is secret
  * @skb: a segment of its client, which is to complete its handshake
  *
- * Until it is promoted all its segments acknowledge the cookie, and nothing else.
+ * Until it is promoted all its segments acknowledge the cookie and nothing else.
  *
  * Return: as synq_segment_fingerprint()
  */

@@ -140,7 +140,7 @@ static __always_inline u64 synq_segment_word(const void *words, unsigned int i)
 }
 
 /**
- * synq_segment_addresses6() - of IPv6, what stands for both addresses
+ * synq_segment_addresses6() - a hash of both IPv6 addresses
  * @sn: network namespace, whose key is secret
  * @saddr: 16 bytes, network order
  * @daddr: likewise

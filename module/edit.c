@@ -3,9 +3,9 @@
  * Edits of a configuration that is not published: classes, listeners, and services of
  * other hosts; matches are in match.c.
  *
- * Each checks what concerns it alone, and changes nothing if it refuses; what
+ * Each edit checks what concerns it alone, and changes nothing if it refuses.  What
  * concerns all classes together (priorities, reserves, shares, marks) is checked
- * by synq_conf_finish() at the end.  Whose configuration it is, draft.c knows.
+ * by synq_conf_finish() at the end.  The caller is draft.c.
  *
  * Process context, under &synq_net.lock.
  */

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Was this seen in the last SYNQ_FINGERPRINT_MS, and when?  The table is of fixed
- * size, whatever comes: the low bits of a keyed hash choose a set, the high 32 are
- * kept, and the oldest of a set gives way.  So it answers "no" for what it had
- * to forget, and "yes" for what it never saw once in 2^31 questions.
+ * Was this seen in the last SYNQ_FINGERPRINT_MS, and when?  The table has a fixed
+ * size: the low bits of a keyed hash choose a set, the high 32 are
+ * stored, and the oldest of a set is overwritten.  So the answer is "no" for an entry that
+ * was overwritten, and "yes", once in 2^31 questions, for one that was never made.
  *
- * The newest of a set stands first, and moves what was there to the second way.  So
- * nobody need look for the oldest, or for one that is empty.
+ * The newest entry of a set is in the first way, and moves the previous one to the second.
+ * So there is no search for the oldest, or for an empty one.
  *
  * Used for what was refused, on many CPUs at once, without a lock: a way is one
- * 64-bit word that is read and written as a whole.  Of what two CPUs note in one
- * set at the same instant one may be forgotten, or stand there twice.
+ * 64-bit word that is read and written as a whole.  If two CPUs write to one
+ * set at the same instant, one entry may be lost, or be there twice.
  * On a 32-bit machine a word may be torn: a fingerprint with another's time.
  * Either way a retry is taken for a first try, or the reverse, in a statistic.
  *
- * The clock is an argument; it wraps in 50 days, and what old entries it would
- * then make young must have the fingerprint, too.  It may be behind that of who
- * noted, by a tick or two.
+ * The clock is an argument and wraps in 50 days.  An old entry that looks young then
+ * matters only if its fingerprint matches, too.  A reader's clock may be a tick or two
+ * behind the writer's.
  */
 #ifndef _SYNQ_FINGERPRINT_H
 #define _SYNQ_FINGERPRINT_H

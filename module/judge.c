@@ -197,10 +197,10 @@ without_mark(const struct synq_conf *conf, const struct synq_client *client,
  * @class: that it has
  * @why: it has that
  *
- * A mark that only says what the matches do is no news: mostly it is our own, from
- * PREROUTING (peek.c).
+ * A mark that says the same as the matches is not counted as a mark: mostly it is our own,
+ * from PREROUTING (peek.c).
  *
- * Context: any; the caller keeps the snapshot
+ * Context: the caller keeps the snapshot
  * Return: a counter; SYNQ_COUNT_SEEN: none, for nothing has matched
  */
 enum synq_counter synq_judge_counter(const struct synq_conf *conf,

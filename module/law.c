@@ -369,8 +369,8 @@ static u32 estimate(const struct synq_drain *drain)
 }
 
 /*
- * The least number queued: of this second, and of the one before.  And how long nobody came
- * before it.
+ * The least number queued, of this second and of the one before; and how long nothing had
+ * arrived before it.
  */
 static void keep_low(struct synq_drain *drain, u64 now_ns, u64 ns, u32 before)
 {

@@ -141,7 +141,7 @@ static void nl_event_init(void)
 }
 
 /**
- * nl_event_exit() - nobody is told any more on return
+ * nl_event_exit() - no event is sent any more on return
  *
  * Context: process, the family is registered still
  */

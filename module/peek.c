@@ -83,9 +83,9 @@
  *
  * A note has a time: two ticks after it was made.  While the jiffy lasts that time is not
  * reached, unless ticks are late.  A source that exceeds its rate even then exceeds it now.
- * So only for a bucket that may have a token by then the clock is read.  The note also
- * remembers classes whose bucket stays empty until then, since only time fills it.  If ticks
- * are late a token is used later, but it is not lost.
+ * So the clock is read only for a bucket that may have a token by then.  The note also
+ * remembers the classes with a bucket that stays empty until then, since only time fills it.
+ * If ticks are late a token is used later, but it is not lost.
  *
  * Softirq, or process context with BH off, under rcu_read_lock(); no lock: the notes are of
  * this CPU, and nothing else runs there meanwhile.  With BH on nothing is noted or believed.

@@ -34,7 +34,7 @@ struct sk_buff;
  * @until_ns: monotonic clock, which is not that late yet in the same jiffy
  * @span: the same, as the buckets of the sources of the class in @slot have it
  * @ms: when it was noted; wraps
- * @empty: classes whose bucket is empty until @until_ns, by their slots
+ * @empty: slots of the classes with an empty bucket until @until_ns
  * @dif: interface
  * @sdif: likewise
  * @dport: port

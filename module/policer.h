@@ -23,12 +23,12 @@ struct synq_conf;
 
 /**
  * struct synq_aggregates - the buckets of the sources of one class
- * @start: SipHash's state before any data; its key is random, so that nobody outside
- *	can choose a set of @table
+ * @start: SipHash's state before any data; its key is random, so that an attacker
+ *	cannot choose a set of @table
  * @table: the buckets
  * @mask4: the bits of an IPv4 address that make a source
  * @mask6: the same of an IPv6 address, network order
- * @refs: one for each finished configuration whose class has it
+ * @refs: one for each finished configuration with this class
  */
 struct synq_aggregates {
 	u64 start[4];
@@ -46,9 +46,9 @@ bool synq_aggregate_get(const struct synq_aggregates *aggregates,
 bool synq_aggregate_is_v4(const struct synq_source *source);
 
 /*
- * SipHash-1-3, keyed; here, since each SYN of a flood asks.  It is made for tables
- * whose keys others choose: what they can find out is which of their addresses have
- * a bucket in common.  No word for the length: there are one or two, by the family.
+ * SipHash-1-3, keyed; inline, since each SYN of a flood needs it.  It is made for tables
+ * with keys from outside: all that can be found out is which addresses share a bucket.
+ * The length is not hashed: there are one or two words, by the family.
  */
 static __always_inline u64
 synq_aggregate_siphash(const struct synq_aggregates *aggregates, bool is_v6,

@@ -21,7 +21,7 @@
  * both do.  The caller bounds their number.
  *
  * It does not allocate, lock, or know what a value means.  Readers see an array that
- * nobody changes.
+ * does not change.
  */
 #include <linux/string.h>
 #include <linux/types.h>

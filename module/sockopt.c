@@ -184,8 +184,8 @@ int synq_sockopt_init(void)
 }
 
 /**
- * synq_sockopt_exit() - undo synq_sockopt_init(); nobody is inside, since the
- * kernel holds the module meanwhile
+ * synq_sockopt_exit() - undo synq_sockopt_init(); no call is in progress, since the
+ * kernel holds the module during each
  *
  * Context: process
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Does a SYN conform to the rate of its source, and to that of its class?  It
- * takes a token from both buckets or from neither, on many CPUs at once, without
- * a lock, in constant time.
+ * takes a token from both buckets or from neither: lock-free, in constant time, on any
+ * number of CPUs at once.
  *
  * DOC: a table that cannot be filled up
  *
@@ -10,66 +10,66 @@
  * hash chooses a set of 8 ways, one cache line, and a way is one 64-bit word:
  *
  *	63            40 39                              0
- *	| tag: of hash  | TAT, in sixteenths of a token  |	0: nobody's
+ *	| tag: of hash  | TAT, in sixteenths of a token  |	0: unused
  *
- * A way whose bucket is full, its TAT has passed, says nothing that its absence
- * would not say: it is free.  A new source gets the free way that has been so for
- * the longest, and no source loses anything by that: one that comes back finds a full
- * bucket, as it would have.  A way whose bucket is not full still limits
- * a source.  It is never given away: else an attacker that goes through many sources
- * would have a full bucket for each as soon as it returns to it.
+ * A way whose TAT has passed has a full bucket.  It says no more than its absence would, so
+ * it is free.  A new source gets the way that has been free for the longest, and no
+ * source loses anything by that: if one comes back it finds a full bucket, as it would
+ * have.  A way whose bucket is not full still limits its source.  It is never given away:
+ * otherwise an attacker that cycles through many sources would find a full bucket for each
+ * whenever it returns to it.
  *
- * Where all ways of a set are in use, the source is a stray: it is judged by the
+ * If all ways of a set are in use, the source is a stray: it is judged by the
  * bucket of the class alone, and counted.  So a full set means neither "no limit"
- * nor "no entrance".  Of that bucket strays get only what is above half, so that
- * what they take is missed by none that has a place: strays that hammer, as they
- * have no rate of their own, get what the others leave.  Where the class has no
- * rate, its strays share a bucket that the caller chooses for them.
+ * nor "no entrance".  Strays take tokens only from the upper half of that bucket.  So
+ * strays that hammer, without a rate of their own, get what the other sources leave, and
+ * take nothing from a source that has a way.  If the class has no rate, its strays share a
+ * bucket that the caller chooses for them.
  *
- * What it takes to fill a set: each token taken keeps a way in use for as long
- * as it needs to come back, so of a class of rate R whose sources have rate r at
- * most R / r ways (and R's burst) are in use at a time, spread over the sets by a
- * secret key.  The SYNs of 1,000,000 forged sources that do not
- * conform to the class leave the table as it was.
+ * What it takes to fill a set: each token taken keeps a way in use until the token has
+ * come back.  So in a class of rate R whose sources have rate r, at most R / r ways (plus
+ * R's burst) are in use at a time, spread over the sets by a secret key.  A SYN that does
+ * not conform to the class changes nothing in the table, be it from one of 1,000,000
+ * forged sources.
  *
  * DOC: two words, and many CPUs
  *
- * 1. A bucket and whose it is are one word, read at once and changed only by
+ * 1. A bucket and the tag of its source are one word, read at once and changed only by
  *    compare and exchange with the word that was judged.  So no token is spent
  *    twice, and no CPU charges a way that has changed hands: its exchange fails,
- *    and it looks again.  An exchange fails because another one succeeded; somebody
- *    always gets on.
+ *    and it looks again.  An exchange fails only because another one succeeded, so one CPU
+ *    always makes progress.
  * 2. The words need no order among each other or with anything else, so the
  *    exchanges may be relaxed: that all CPUs agree on the order of changes of one
  *    word is all that is asked for.
- * 3. Both buckets are asked before a token is taken.  Then the source's is taken,
+ * 3. Both buckets are tested before a token is taken.  Then the source's is taken,
  *    then the class's.  If another CPU took the last one of the class in between,
- *    the source's goes back: to the word it was, if nobody changed it since (a
- *    way that was another's: to 0, since that one may have a new way by now);
- *    else one interval less, which is what it would be without us, or a token
- *    more if the bucket was full again meanwhile.  The class's is never taken in
- *    vain.
- * 4. Two CPUs may give ways to one new source at the same instant, if the oldest
- *    way was not the same for both.  Then the one with less in it counts, and the
- *    other is free when it is full: a token more, once for each time that the
- *    source's bucket was full.
+ *    the source's token goes back.  If the word is still the same it becomes what it was;
+ *    if the way was another source's before, it becomes 0, since that one may have a new
+ *    way by now.  If the word has changed it becomes one interval less, which is what it
+ *    would be without us, or a token more if the bucket was full again meanwhile.  The
+ *    class's token is never taken in vain.
+ * 4. Two CPUs may give different ways to one new source at the same instant, if they
+ *    disagree about the oldest one.  Then the one with less in it counts, and the
+ *    other is free when it is full: that is one token too many, at most once for each time
+ *    that the source's bucket was full.
  *
- * 5. A class may have a second table, of the networks that its sources are in, with a
- *    rate of its own.  Then all three buckets are asked before a token is taken: a SYN
- *    that exceeds any of them writes to none.  They are taken in one order, the
- *    source's, its network's, the class's, and what was taken goes back, as in item 3,
- *    if a later one was emptied in between.  Nobody waits for anybody, so the order
- *    matters only to how little goes back.  A SYN whose source or network has no place
- *    pays what has one, and is a stray for the class.
+ * 5. A class may have a second table with a rate of its own, for the networks that its
+ *    sources are in.  Then all three buckets are tested before a token is taken: a SYN
+ *    that exceeds any of them writes to none.  They are charged in a fixed order, the
+ *    source's, its network's, the class's.  If a later one was emptied in between, the
+ *    tokens go back as in item 3.  No CPU waits for another, so the order
+ *    affects only how little goes back.  A SYN whose source or network has no way
+ *    is charged to the one that has one, and is a stray for the class.
  *
- * A time of 40 bits comes round after 2^36 tokens: 7 weeks at 16,000/s, 2,000
- * years at 1/s.  A source that was away for just so long may be taken for one that
- * was here a moment ago; its bucket is then right again after a burst's time.
+ * A time of 40 bits wraps after 2^36 tokens: 7 weeks at 16,000/s, 2,000
+ * years at 1/s.  A source that was away for exactly so long may be taken for one that
+ * was here a moment ago; its bucket is right again after the time of a burst.
  *
  * Two sources of a set with the same tag, 7 in 2^24, share a bucket.
  *
- * What is shown of a source (its address, how often) lies beside, is written
- * without order, and is believed where the hash of the address is that of
+ * What is shown of a source (its address, how often) is kept beside the ways.  It is written
+ * without order, and is valid if the hash of the address is that of
  * the way.
  *
  * The policer calls it in softirq.  Pure: no lock, no sleeping; the clock is an
@@ -98,10 +98,10 @@
  * the absolute time, exact to 2^-63.  Rounding happens once per arrival, is
  * less than a unit (a unit is at most 1 ns) and never adds up.
  *
- * Horizon: nothing wraps while now_ns < 2^62, about 146 years: the clock is less than
+ * Horizon: nothing wraps while now_ns < 2^62, about 146 years.  The clock is less than
  * 2^63 then, and the largest bucket 2^62: SYNQ_TBF_FILL_MAX is less than 2^61 ns, and a
- * unit more than half a nanosecond.  A TAT is
- * never ambiguous before, however long its bucket lay idle; all comparisons
+ * unit is more than half a nanosecond.  Until then a TAT is
+ * never ambiguous, however long its bucket was idle; all comparisons
  * are plain unsigned ones.
  *
  * It does not store the TAT, read a clock, lock or count: the policer does, in
@@ -116,14 +116,12 @@
  * @burst: tokens that a full bucket holds, 1 to SYNQ_TBF_BURST_MAX, and not more than
  *	come in SYNQ_TBF_FILL_MAX
  *
- * Values out of range are brought to the nearest in range: neither "nothing
- * passes, ever" nor "no limit" can result from a mistake of the caller.
+ * Values out of range are clamped: a mistake of the caller can result neither in "nothing
+ * passes, ever" nor in "no limit".
  *
- * A TAT has a meaning for the @rate that made it only: where a rate changes,
+ * A TAT has a meaning only for the @rate that it was made with: after a change of the rate
  * start again from 0, a full bucket.  A word that a CPU with the old parameters
  * stores afterwards does no lasting harm, see synq_tbf_next().
- *
- * Context: Any.
  */
 void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 period, u32 burst)
 {
@@ -158,7 +156,7 @@ void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 period, u32 burst)
  * struct place - a way for a source
  * @way: where it is, or NULL: there is none
  * @index: of the way among all
- * @word: what it was judged by; 0 if it was another's
+ * @word: what it was judged by; 0 if the way was another source's
  * @found: what was found in it
  */
 struct place {
@@ -175,7 +173,7 @@ struct place {
  * @period: seconds, 1 to SYNQ_TBF_PERIOD_MAX
  * @burst: tokens that a full bucket holds, 1 to SYNQ_SOURCE_BURST_MAX
  *
- * A table has a meaning for the rate that filled it only; a burst may change.
+ * A table has a meaning only for the rate that filled it; a burst may change.
  */
 void synq_source_init(struct synq_source_rate *rate, u32 tokens, u32 period,
 		      u32 burst)
@@ -186,7 +184,7 @@ void synq_source_init(struct synq_source_rate *rate, u32 tokens, u32 period,
 	rate->shift = fls64(rate->tbf.interval) - 1 - TOKEN_BITS;
 }
 
-/* Longer than any other, if it is nobody's. */
+/* An unused way is idle for longer than any other. */
 static u64 idle_of(u64 word, u64 now)
 {
 	return word ? (now - word) & TIME_MASK : U64_MAX;
@@ -206,8 +204,8 @@ static struct place place_at(const struct synq_source_table *table, u64 hash,
 }
 
 /*
- * The source's own way, of two the one with less in it; else the free one that has been
- * so for the longest, of several the first one: it is found soonest.
+ * The source's own way; of two the one with less in it.  Otherwise the way that has been
+ * free for the longest; of several the first one, since it is found soonest.
  */
 static struct place find_or_free(const struct synq_source_table *table,
 				 u64 hash, u64 now)
@@ -236,8 +234,8 @@ static struct place find_or_free(const struct synq_source_table *table,
 
 /*
  * Nearly always a source has a way of its own, which is found soonest by looking for
- * nothing else.  If not, both are looked for at once: what another CPU gives the
- * source meanwhile must not be passed over.
+ * nothing else.  If not, look for both at once: a way that another CPU gives the
+ * source meanwhile must not be missed.
  */
 static struct place find(const struct synq_source_table *table, u64 hash,
 			 u64 now)
@@ -305,7 +303,7 @@ static bool class_conforms(const struct synq_source_class *class, u64 now_ns)
 			     &next);
 }
 
-/* Takes a token if the bucket's TAT is not later than @most then. */
+/* Takes a token if the bucket's TAT is not later than @most afterwards. */
 static bool take_class(const struct synq_tbf *tbf, atomic64_t *word, u64 now_ns,
 		       u64 most)
 {
@@ -326,8 +324,8 @@ static bool take_class(const struct synq_tbf *tbf, atomic64_t *word, u64 now_ns,
  * @now_ns: monotonic clock, ns
  *
  * Two CPUs never spend the same token: the loser of the exchange asks again
- * with the winner's word.  A loser means that another SYN was admitted, so
- * the loop ends after as many rounds as SYNs conform.
+ * with the winner's word.  Each lost exchange means that another SYN was admitted, so
+ * the number of rounds is bounded by the number of SYNs that conform.
  *
  * Return: false if the bucket is empty; nothing was taken
  */
@@ -338,7 +336,7 @@ bool synq_source_take_class(const struct synq_tbf *tbf, atomic64_t *word,
 }
 
 /*
- * By the parameters of the class: to those of strays, with their smaller burst, the
+ * Uses the parameters of the class: those of strays have a smaller burst, by which the
  * TAT of a bucket that is nearly empty would look like junk, see synq_tbf_next().
  */
 static enum synq_source_answer take_stray(const struct synq_source_class *class,
@@ -352,7 +350,7 @@ static enum synq_source_answer take_stray(const struct synq_source_class *class,
 	       SYNQ_SOURCE_CONFORMS : SYNQ_SOURCE_CLASS_EXCEEDS;
 }
 
-/* Of a source that has @place, whose next TAT is @next then.  Nothing is taken. */
+/* For a source with @place, whose next TAT would be @next.  Nothing is taken. */
 static enum synq_source_answer
 ask_place(const struct synq_source_table *table,
 	  const struct synq_source_rate *rate, const struct place *place,
@@ -375,9 +373,9 @@ ask_place(const struct synq_source_table *table,
  * @class: bucket of the class
  * @now_ns: monotonic clock, ns
  *
- * For a caller that refuses the SYN if not: then it has been counted.
+ * For a caller that refuses the SYN if it does not: such a SYN is counted here.
  *
- * Context: many CPUs at once
+ * Context: may run on many CPUs at once
  * Return: whether it would; SYNQ_SOURCE_CONFORMS also if the source has no place, so
  * that synq_source_take() has to say
  */
@@ -395,7 +393,7 @@ synq_source_ask(const struct synq_source_table *table,
 	return ask_place(table, rate, &place, class, now, now_ns, &next);
 }
 
-/* Takes a token of the source if it has a place, and the class has a token as well. */
+/* Takes a token of the source, if it has a way, provided that the class has one as well. */
 static __always_inline enum synq_source_answer
 take_place(const struct synq_source_table *table,
 	   const struct synq_source_rate *rate, u64 hash,
@@ -427,7 +425,7 @@ take_place(const struct synq_source_table *table,
  * @now_ns: monotonic clock, ns
  * @stray: set to true if the source found no place, and the class alone decided
  *
- * Context: many CPUs at once
+ * Context: may run on many CPUs at once
  * Return: whether the SYN conforms
  */
 enum synq_source_answer
@@ -460,8 +458,8 @@ synq_source_take(const struct synq_source_table *table,
 
 /**
  * struct payment - a token of a source that may have to go back
- * @place: where it was taken; without a way none was
- * @taken: the word since
+ * @place: where it was taken; without a way none was taken
+ * @taken: the word afterwards
  * @now: the clock of its bucket
  */
 struct payment {
@@ -506,7 +504,7 @@ static void note_payment(const struct synq_source_bucket *of,
  *
  * Item 5 above.
  *
- * Context: any; many CPUs at once
+ * Context: may run on many CPUs at once
  * Return: whether the SYN conforms to all; if not, nothing was taken
  */
 enum synq_source_answer

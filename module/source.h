@@ -12,8 +12,8 @@
 /*
  * Token bucket with one 64-bit word of state.
  *
- * The word is the theoretical arrival time (TAT) and belongs to the caller,
- * who reads it, asks synq_tbf_next() for its successor and installs that by
+ * The word is the theoretical arrival time (TAT) and belongs to the caller:
+ * it reads the word, asks synq_tbf_next() for its successor and installs that by
  * compare and exchange.  The parameters never change after synq_tbf_init(),
  * so that any number of words can share one struct synq_tbf.
  */
@@ -29,8 +29,8 @@
 #define SYNQ_TBF_SCALE_SHIFT	63
 
 /*
- * Units, 0.5 to 1.1 s: no clock goes back by as much, so that a TAT which is
- * ahead by still more than a bucket allows was not made by these parameters.
+ * In units, 0.5 to 1.1 s.  No clock goes back by as much, so a TAT that is
+ * ahead by more than a bucket allows and this was not made by these parameters.
  */
 #define SYNQ_TBF_FOREIGN	0x40000000ULL
 
@@ -60,7 +60,7 @@ void synq_tbf_init(struct synq_tbf *tbf, u32 rate, u32 period, u32 burst);
  * @tbf: parameters
  * @now_ns: monotonic time in ns
  *
- * Return: the time in units; a bucket is full whose TAT is not later
+ * Return: the time in units; a bucket is full if its TAT is not later
  */
 static inline u64 synq_tbf_clock(const struct synq_tbf *tbf, u64 now_ns)
 {
@@ -76,15 +76,15 @@ static inline u64 synq_tbf_clock(const struct synq_tbf *tbf, u64 now_ns)
  *
  * A full bucket passes exactly burst arrivals at one instant.
  *
- * If the clock goes back by d ns (CPUs whose clocks disagree, an older
- * @now_ns used late), d up to 0.5 s, up to d ns worth of tokens are missing
- * until it has caught up; none is ever handed out twice.
+ * If the clock goes back by d ns, up to 0.5 s (the clocks of CPUs disagree, or an older
+ * @now_ns is used late), up to d ns worth of tokens are missing
+ * until it has caught up; no token is ever handed out twice.
  *
- * A TAT too far ahead for that (made for another rate, or junk) counts as a
+ * A TAT too far ahead for that (made with another rate, or junk) counts as a
  * full bucket.  So whatever the word is, the next token comes within
  * period / rate + 1.1 s.
  *
- * Context: Any.  Lock-free, constant time.
+ * Context: lock-free, constant time
  * Return: true if the arrival conforms, and @next_tat is to replace @tat;
  * false if it exceeds, and nothing is to be stored.
  */
@@ -111,7 +111,7 @@ static inline bool synq_tbf_next(const struct synq_tbf *tbf, u64 tat,
 /* One cache line. */
 #define SYNQ_SOURCE_WAYS		8
 
-/* Of a way; the others are its tag. */
+/* Bits of a way; the others are its tag. */
 #define SYNQ_SOURCE_TIME_BITS		40
 
 #define SYNQ_SOURCE_TBF_RATE_MAX	1000000	/* connections/period */
@@ -128,17 +128,17 @@ struct synq_source_rate {
 };
 
 /**
- * struct synq_source_set - what is searched, and changed, for a SYN
- * @way: a source's bucket, see source.c; 0: nobody's
+ * struct synq_source_set - what a SYN looks at, and changes: a cache line
+ * @way: a source's bucket, see source.c; 0: unused
  */
 struct synq_source_set {
 	atomic64_t way[SYNQ_SOURCE_WAYS];
 } __aligned(64);
 
 /**
- * struct synq_source_note - what is shown of a way's source; decides nothing
+ * struct synq_source_note - what is shown of a way's source; it affects no decision
  * @addr: its prefix, in network order, host bits zero
- * @conformed: SYNs that took a token, since it has the way
+ * @conformed: SYNs that took a token, since the source has the way
  * @exceeded: SYNs that found its bucket empty
  */
 struct synq_source_note {
@@ -170,10 +170,10 @@ struct synq_source {
 };
 
 /**
- * struct synq_source_bucket - that of a SYN's source, or of its network
+ * struct synq_source_bucket - the bucket of a SYN's source, or of its network
  * @table: where it is
  * @rate: of the buckets there
- * @source: whose it is
+ * @source: that it belongs to
  */
 struct synq_source_bucket {
 	const struct synq_source_table *table;
@@ -182,7 +182,7 @@ struct synq_source_bucket {
 };
 
 /**
- * struct synq_source_span - words of ways whose source exceeds its rate at some time
+ * struct synq_source_span - the TATs of sources that exceed their rate at a given time
  * @begin: the first, without its tag
  * @length: how many
  */
@@ -193,8 +193,8 @@ struct synq_source_span {
 
 /**
  * struct synq_source_class - the bucket of the class
- * @tbf: rate and burst for sources that have a place; NULL: no limit
- * @stray: for those that find none; of the same rate as @tbf
+ * @tbf: rate and burst for sources that have a way; NULL: no limit
+ * @stray: for those that have none; of the same rate as @tbf
  * @tat: state of the bucket, for both
  */
 struct synq_source_class {
@@ -219,8 +219,8 @@ enum synq_source_answer {
 
 /**
  * struct synq_source_state - what is known of a way
- * @source: whose it is; the hash as far as the table has it
- * @conformed: SYNs that took a token, since it has the way
+ * @source: that the way belongs to; of its hash only what the table has
+ * @conformed: SYNs that took a token, since the source has the way
  * @exceeded: SYNs that found its bucket empty
  * @tokens: in its bucket now
  */
@@ -259,7 +259,7 @@ bool synq_source_state(const struct synq_source_table *table,
 bool synq_source_is_at(const struct synq_source_table *table, u32 index,
 		       u64 hash);
 
-/* What is said of a source is of a network. */
+/* Turns the answer about a source into the same about a network. */
 static inline enum synq_source_answer
 synq_source_of_net(enum synq_source_answer answer)
 {
@@ -276,8 +276,8 @@ synq_source_of_net(enum synq_source_answer answer)
  *
  * As synq_source_ask().
  *
- * Context: any; many CPUs at once
- * Return: likewise; it is of the source if both exceed
+ * Context: may run on many CPUs at once
+ * Return: likewise; if both exceed, the answer is that of the source
  */
 static inline enum synq_source_answer
 synq_source_ask_both(const struct synq_source_bucket *own,
@@ -309,17 +309,18 @@ static __always_inline u64 synq_source_tag(u64 hash)
 }
 
 /**
- * synq_source_exceeds() - does a SYN exceed the rate of its source, as can be seen at once?
+ * synq_source_exceeds() - does a SYN certainly exceed the rate of its source?
  * @table: buckets of the sources
  * @hash: of the source
- * @span: of ways whose source exceeds; if its time was ahead, they exceed before, too
+ * @span: of TATs that exceed; if its time was ahead, they exceed before, too
  *
- * For a caller that refuses the SYN if so: then it has been counted.  A way is compared as a whole.
- * Of two ways (item 4 in source.c) one is enough.  While a span begins at the end of the
- * time, ways with the next tag may be taken for one with this, 7 in 2^24.
+ * For a caller that refuses the SYN if it does: such a SYN is counted here.  A way is compared
+ * as a whole.  If a source has two ways (item 4 in source.c) one is enough.  While a span
+ * reaches over the end of the time, ways with the next tag may be taken for this one, 7 in
+ * 2^24.
  *
- * Context: many CPUs at once
- * Return: true if so; false: synq_source_ask() has to say
+ * Context: may run on many CPUs at once
+ * Return: true if so; false: synq_source_ask() has to decide
  */
 static __always_inline bool
 synq_source_exceeds(const struct synq_source_table *table, u64 hash,

@@ -174,9 +174,9 @@ void synq_port_give(struct synq_port *port, u8 slot, u32 since)
  *   told from a first try.  A flood pushes fingerprints out, and then retries
  *   are taken for first tries: the table has room for 8192.  So are connections
  *   of SYN cookies that found no slot, which leave nothing else behind;
- * - a sample in full, for who asks why a client does not get in.  So that a
- *   flood leaves it a span of some seconds, a token bucket limits what is
- *   written: one for first tries and another for retries, since forged SYNs
+ * - a sample in full, to answer why a client does not get in.  A token bucket limits
+ *   what is written, so that in a flood the sample still spans some seconds: one for
+ *   first tries and another for retries, since forged SYNs
  *   seldom come twice and clients nearly always do.
  *
  * It decides nothing.  Without memory the configuration is refused.
@@ -237,7 +237,7 @@ static bool may_write(struct synq_refusals *refusals, unsigned int kind, u64 now
 			WRITE_ONCE(refusals->sated[kind], jiffies);
 		return false;
 	}
-	/* Who loses the exchange to another CPU leaves it at that. */
+	/* A lost exchange is not repeated: another CPU writes a sample then. */
 	return atomic64_try_cmpxchg(word, &tat, next);
 }
 
@@ -294,7 +294,7 @@ void synq_refusal_note(const struct synq_net *sn,
 		return;
 	now = syn->now_ns;
 	/*
-	 * Who was let through or got a cookie was not refused: if it comes
+	 * A SYN that was let through or got a cookie was not refused: if it comes
 	 * again, it was lost elsewhere.
 	 */
 	if (!observed && row->is_refused)

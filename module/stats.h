@@ -26,9 +26,9 @@ struct synq_counters {
  * @refs: one for each snapshot and draft that names the port
  * @port: local TCP port, host byte order
  * @sockets: listening sockets managed now
- * @since: by slot, generation from which on it is this class's
+ * @since: by slot, generation since which it belongs to its class
  * @counters: by slot of the class; NULL until synq_port_begin(), then they stay
- * @watch: what was told of it, under &synq_net.lock; NULL until somebody listens
+ * @watch: events that were reported, under &synq_net.lock; NULL until the first look
  */
 struct synq_port {
 	refcount_t refs;

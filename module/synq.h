@@ -210,7 +210,7 @@ struct synq_net {
 	struct delayed_work tend_work;	/* listener.c */
 	struct delayed_work index_work;		/* chunks.c */
 	struct delayed_work watch_work;		/* netlink_watch.c */
-	u32 watch;			/* netlink_watch.c: grows when nobody listens any more */
+	u32 watch;			/* netlink_watch.c: grows when the worker stops */
 	u32 watched;			/* netlink_watch.c: @watch at the last look */
 	struct delayed_work expire_work;	/* expire.c */
 	u32 expire_after;			/* expire.c: s; under @lock */

@@ -5,14 +5,14 @@
  * the class, since synq looks at the mark first.  So the target has a meaning before
  * synq's hook only: in PREROUTING of the table raw.  The match may stand anywhere.
  *
- * A module of its own, since synq is for servers without x_tables, too.  What a name
- * means is asked for each packet (classify.c): a rule may be there before its class, and
- * stays when it goes.  A rule keeps this module loaded, and this module synq, but
+ * A module of its own, since synq must also run on servers without x_tables.  A name is
+ * resolved for each packet (classify.c): a rule may exist before its class, and
+ * stays when the class goes.  A rule keeps this module loaded, and this module synq, but
  * neither a configuration nor a namespace.
  *
- * There is no alias by which x_tables would load it: that can be done by whoever owns
- * a network namespace, and synq is not theirs to load.  iptables' library does it
- * (tools/iptables), with the rights of who runs iptables.
+ * It has no alias by which x_tables would load it: every owner of a network namespace
+ * could load synq by that.  iptables' library loads it
+ * (tools/iptables), with the rights of the user that runs iptables.
  *
  * Packets: any context, under rcu_read_lock(); no lock.
  */
