@@ -97,8 +97,8 @@ static u32 busy_of(const struct synq_inside *inside, const struct synq_conf *con
  * @class: of the connection
  * @is_cookie: it is one of a SYN cookie, which cannot be held
  *
- * A class with a minimum share has that of the limit, whoever else is busy.  The host
- * itself never waits: a server may ask itself.
+ * A class with a minimum share has that part of the limit, whatever else is busy.  The
+ * host itself never waits: a server may connect to itself.
  *
  * Return: true if it may, or the listener has no limit
  */

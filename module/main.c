@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * synq: module and network namespace life.  Everything starts in the order of
- * what it depends on and stops in the reverse; nothing else is decided here.
+ * synq: life of the module and of network namespaces.  Everything starts in the order of
+ * its dependencies and stops in the reverse; nothing else is decided here.
  *
- * A namespace's state outlives whoever can reach it: .pre_exit takes the hooks
- * and the configuration away and leaves the sockets, the core waits a grace
+ * A namespace's state outlives all code that can reach it: .pre_exit takes the hooks
+ * and the configuration away and leaves the sockets, the core waits for a grace
  * period, .exit waits for the workers.
  */
 #include <linux/module.h>

@@ -21,8 +21,8 @@
 
 /*
  * The state of a network namespace as a message: the answer to conf-get, and what
- * the group "config" hears whenever another configuration is in force, what is on
- * trial is confirmed, or synq is switched off or on, whoever did it.
+ * the group "config" gets whenever another configuration is in force, a trial is
+ * confirmed, or synq is switched off or on, by any process.
  *
  * An observer of conf.c: &synq_net.lock is held, so that the messages come in
  * the order of the generations.  A listener that has no room loses some (ENOBUFS)
@@ -88,7 +88,7 @@ static int nl_put_conf(struct sk_buff *skb, const struct synq_net *sn)
 }
 
 /**
- * nl_tell() - tell whoever listens what state a network namespace is in
+ * nl_tell() - send the state of a network namespace to the group
  * @sn: network namespace
  *
  * Context: process, &synq_net.lock held

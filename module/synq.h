@@ -164,8 +164,8 @@ struct synq_given_up {
 /*
  * synq in one network namespace.
  *
- * Freed by the pernet core after .exit; whoever reaches it from a packet or a
- * socket callback is done by then, see main.c.
+ * Freed by the pernet core after .exit; packets and socket callbacks that could reach it
+ * are done by then, see main.c.
  */
 struct synq_net {
 	/* read on every SYN and every promotion */

@@ -4,8 +4,8 @@
  * (halfopen.c), from what the kernel counts and what is known of its classes.  What
  * becomes of a SYN then is judge.c's business.
  *
- * It is counted as a flood if a class has too many requests that are not expected to be
- * answered for a second on end: after a stall the delayed ones are answered at once, and
+ * It counts as a flood if for a whole second a class has too many requests that are not
+ * expected to be answered: after a stall the delayed ones are answered at once, and
  * lost segments are retransmitted within a second.  It is over when they have been less than
  * half as many for a second.  That is for the statistics only.
  *
