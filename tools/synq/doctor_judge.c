@@ -481,7 +481,7 @@ static void judge_vrf(const struct facts *facts, struct findings *findings)
 		  facts->vrf);
 }
 
-/* Not a port of the configuration: for who wonders where it goes. */
+/* Not a port of the configuration; shown so that one can see where it goes. */
 static void judge_dnats(const struct facts *facts, struct findings *findings)
 {
 	const struct dnat *dnat = facts->rules.dnat;

@@ -133,7 +133,7 @@ static bool is_local(const struct prefix *source)
  * @facts: with arrivals, sorted by watch_sources()
  * @findings: where to
  *
- * A class for them is looked up by the caller, who can ask the module.
+ * The caller looks up a class for them, since it can ask the module.
  */
 void watch_probes(const struct facts *facts, struct findings *findings)
 {

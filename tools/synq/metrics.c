@@ -7,8 +7,8 @@
  * named is one family with the label "reason".  The kernel counts times in ranges: they
  * become cumulative buckets.  It adds no times up, so a histogram has no sum.
  *
- * A listener that nobody has used yet has no samples: of a range of a thousand ports
- * most never are used.  One that is has all of them, zeros included, so that the first
+ * A listener without a SYN yet has no samples: of a range of a thousand ports
+ * most are never used.  One that is used has all of them, zeros included, so that the first
  * event of a class is seen as one.
  */
 #include <assert.h>

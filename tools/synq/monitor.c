@@ -27,7 +27,7 @@ static const struct {
 #define EVENTS	(sizeof(events) / sizeof(*events))
 
 /**
- * struct hearer - who is told, and how
+ * struct hearer - a listener of events, and its output format
  * @heard: the conversation that hears of changes
  * @flags: FLAG_JSON
  */
