@@ -60,9 +60,9 @@ static void print_end(const struct facts *facts, const unsigned int number[3])
 	if (facts->module == MODULE_ABSENT)
 		printf("%-*sthe module synq is not loaded\n", MARGIN, "note");
 	if (facts->module == MODULE_FORBIDDEN)
-		printf("%-*sthe module synq may not be asked: no permission\n", MARGIN, "note");
+		printf("%-*sno permission to query the module synq\n", MARGIN, "note");
 	if (*facts->unseen)
-		printf("%-*snot looked at, for want of a program or of permission: rules of %s\n",
+		printf("%-*snot examined, since a program or permission is missing: rules of %s\n",
 		       MARGIN, "note", facts->unseen);
 	print_number(number[PROBLEM], severities[PROBLEM], "");
 	print_number(number[REMARK], severities[REMARK], number[PROBLEM] ? ", " : "");

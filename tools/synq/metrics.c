@@ -115,15 +115,15 @@ static const struct family families[] = {
 	  "Requests that took so long that they did not count any more." },
 	{ SYNQ_A_COUNTERS_NOT_FOLLOWED, "synq_connections_not_followed_total",
 	  NULL,
-	  "Connections of which it is not known whether they are busy." },
+	  "Connections that are not followed: busy or not is unknown." },
 	{ SYNQ_A_COUNTERS_REQUEST_HELD, "synq_requests_held_total", NULL,
-	  "Requests on connections that were kept open that had to wait." },
+	  "Requests on kept-alive connections that had to wait." },
 	{ SYNQ_A_COUNTERS_REQUEST_RELEASED, "synq_requests_released_total", NULL,
 	  "Held requests given to the server when there was room." },
 	{ SYNQ_A_COUNTERS_REQUEST_OVERDUE, "synq_requests_overdue_total", NULL,
 	  "Held requests given to the server after a second." },
 	{ SYNQ_A_COUNTERS_REQUEST_FLUSHED, "synq_requests_flushed_total", NULL,
-	  "Held requests given to the server since nothing was to be held any more." },
+	  "Held requests given to the server because holding ended." },
 	{ SYNQ_A_COUNTERS_HALF_OPEN, "synq_half_open_requests", NULL,
 	  "Requests in the SYN queues, an estimate." },
 	{ SYNQ_A_COUNTERS_FLOODED_NOW, "synq_flooded_sockets", NULL,
@@ -139,7 +139,7 @@ static const struct family families[] = {
 	{ SYNQ_A_COUNTERS_QUIET_NOW, "synq_quiet_connections", NULL,
 	  "Connections inside that do not wait for an answer." },
 	{ SYNQ_A_COUNTERS_REQUEST_HELD_NOW, "synq_held_requests", NULL,
-	  "Requests on connections that were kept open that are held." },
+	  "Held requests on kept-alive connections." },
 };
 
 #define FAMILIES	(sizeof(families) / sizeof(*families))
@@ -171,7 +171,7 @@ static_assert(SYNQ_A_COUNTERS_ANSWERED_LONGER ==
 static const struct family net_families[NET_COUNTERS] = {
 	{ SYNQ_A_CONF_ATTACH_FAILED, "synq_sockets_not_managed_total",
 	  "attach_failed",
-	  "Tries to manage a socket that failed, by reason." },
+	  "Failed attempts to manage a socket, by reason." },
 	{ SYNQ_A_CONF_ATTACH_BUSY, "synq_sockets_not_managed_total",
 	  "attach_busy", NULL },
 	{ SYNQ_A_CONF_FOREIGN_OWNER, "synq_sockets_not_managed_total",
