@@ -19,7 +19,7 @@ struct request_sock;
 
 /**
  * struct synq_lane - a place in the order of service
- * @tail: last placed request of the lane, believed only after the head has
+ * @tail: last placed request of the lane; valid only after the head has
  *	been looked at
  * @rank: of @tail in the order of the queue
  * @queued: requests of the lane; kept by SYNQ_ORDER_STRICT only
@@ -42,8 +42,8 @@ struct synq_lane {
  * @sampled_ns: when that one was placed
  * @weight: of the class
  * @percent: its minimum share, 0: none
- * @lane: that its minimum share has moved a request to the last time
- * @slot: where to count
+ * @lane: that its minimum share has last moved a request to
+ * @slot: of the class, for its counters
  * @since: the slot must still be that of the class: &synq_class.since
  * @observe: its requests go to the end of the queue
  */
@@ -68,17 +68,17 @@ struct synq_member {
  * struct synq_acceptq - what synq remembers of one accept queue
  * @lock: taken before the queue's rskq_lock
  * @closed: the account has ended
- * @drain: how fast it is emptied
- * @length: of the queue after the last run; 0: that did not place all
+ * @drain: how fast the queue is emptied
+ * @length: of the queue after the last run; 0: that run did not place all
  * @id: marks the requests placed under @generation; 0: none yet
  * @number: that @id belongs to
  * @generation: of the snapshot that @id belongs to
  * @order: enum synq_order in force
  * @policy: the configured one, which differs where it is only observed
  * @n: positions in use
- * @used: those that anything is remembered of, as bits: the others have no tail, and
+ * @used: positions with anything remembered, as bits: the others have no tail, and
  *	nothing queued
- * @sharing: those of classes with a minimum share, likewise
+ * @sharing: positions of classes with a minimum share, likewise
  * @lane: by position
  * @member: by position of the class
  *
@@ -104,8 +104,8 @@ struct synq_acceptq {
 };
 
 /*
- * What a placed request carries, in the low half of its tag.  Weighted: its key
- * (share.h).  Else, from the top: its lane, the position of its class, and the
+ * What a placed request carries in the low half of its tag.  Weighted: its key
+ * (share.h).  Otherwise, from the top: its lane, the position of its class, and the
  * last bits of its number within the class.
  */
 #define SYNQ_LANE_SHIFT		27
@@ -125,14 +125,14 @@ static inline u8 synq_acceptq_member(const struct synq_acceptq *queue, u32 low)
 	       low >> SYNQ_MEMBER_SHIFT & SYNQ_MEMBER_MASK;
 }
 
-/* Is anything queued, or remembered to have been?  Without the lock. */
+/* Is anything queued, or was it at the last run?  Without the lock. */
 static inline bool synq_acceptq_is_used(const struct synq_acceptq *queue,
 					const struct sock *sk)
 {
 	return READ_ONCE(sk->sk_ack_backlog) || READ_ONCE(queue->used);
 }
 
-/* Not for another class that has the slot now, and placed nothing of it. */
+/* Not if the slot belongs to another class now, of which nothing was placed. */
 static inline void synq_acceptq_count(struct synq_port *port,
 				      const struct synq_member *member,
 				      enum synq_counter counter, unsigned int n)
@@ -143,8 +143,8 @@ static inline void synq_acceptq_count(struct synq_port *port,
 }
 
 /*
- * Has the promotion of a request been refused before?  The kernel notes that, and where the
- * server waits for data also that there was none.
+ * Was the promotion of a request refused before?  The kernel notes that.  Where the server
+ * waits for data, it also notes a final ACK without data.
  */
 static inline bool synq_acceptq_was_asked(const struct sock *sk,
 					  const struct request_sock *req)

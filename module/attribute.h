@@ -24,7 +24,7 @@ enum synq_attr_show {
  * @id: its netlink number, below SYNQ_ATTRS
  * @size: bytes, in a message as in the structure that keeps it
  * @at: offset in that structure
- * @inverted: kept is whether it is 0
+ * @inverted: the structure keeps whether it is 0
  * @show: enum synq_attr_show
  * @unset: value while it is not given
  * @is_valid: tests what its range in the spec cannot express, or NULL
@@ -62,7 +62,7 @@ struct synq_attrs {
 };
 
 /**
- * struct synq_edit - what a message gives
+ * struct synq_edit - the attributes that a message gives
  * @has: BIT_ULL() of each number
  * @value: by number; within the ranges of the netlink policy
  */

@@ -31,8 +31,8 @@ struct synq_aggregates;
  *	and while the configuration is a draft
  * @net_tbf: parameters of the buckets of their networks, set if @net_rate is not 0
  * @networks: these buckets, likewise; NULL without @net_rate
- * @bucket_rate: of the class's bucket or, without @rate, of its strays'; 0: none
- * @bucket_per: seconds in which it has so many
+ * @bucket_rate: rate of the class's bucket or, without @rate, of its strays'; 0: none
+ * @bucket_per: seconds of @bucket_rate
  * @rate: SYNs in @rate_per, 0: no limit
  * @rate_per: seconds
  * @burst: SYNs, as given; 0: by default
@@ -51,8 +51,8 @@ struct synq_aggregates;
  * @mark: value inside the mask, not shifted; 0: none
  * @mark_bits: the same, shifted into the mask
  * @matches: prefixes that name the class
- * @since: generation from which on @slot is this class's
- * @slot: number of the class for life
+ * @since: generation since which @slot belongs to this class
+ * @slot: number of the class, which never changes
  * @position: place in the order of service, 0 first
  * @priority: 0..15, of a configured class
  * @reserve: per cent of the backlog, as given
@@ -68,8 +68,8 @@ struct synq_aggregates;
  * @cookies: enum synq_cookies
  * @is_default: takes what nothing else matches
  * @observe: count what would be done, and do nothing ("enforce off")
- * @refuses: each SYN of it exceeds
- * @drops: what exceeds a rate of it is dropped, unless the listener only observes
+ * @refuses: every SYN of it counts as excess
+ * @drops: SYNs over a rate of it are dropped, unless the listener only observes
  */
 struct synq_class {
 	char name[SYNQ_NAME_MAX + 1];
@@ -124,13 +124,13 @@ struct synq_class {
  * @port: its port number and counters, with a reference
  * @order: enum synq_order
  * @app_order: the application may choose another for its socket
- * @synack_retries: how often an unanswered SYN-ACK is sent again; 0: as the
+ * @synack_retries: how often an unanswered SYN-ACK is retransmitted; 0: as the
  *	application and sysctl have it
  * @cookies: enum synq_cookies, for classes that have none of their own
  * @app_cookies: the application may choose another for its socket
  * @observe: count what would be done, and do nothing ("enforce off")
- * @inside: connections that its server may work on; 0: as many as it likes
- * @requests: then the requests of kept connections have to wait, too
+ * @inside: connections that its server may work on; 0: no limit
+ * @requests: with a limit, requests on kept-alive connections have to wait, too
  * @given: BIT_ULL() of the netlink number of each attribute that was given
  */
 struct synq_listener {

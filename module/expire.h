@@ -27,13 +27,13 @@ static inline bool synq_expire_is_over(u32 end, u32 now)
 	return end && now >= end;
 }
 
-/* Not before @timeout seconds have passed.  0: never. */
+/* The end, not before @timeout seconds have passed; 0: never. */
 static inline u32 synq_expire_end(u32 timeout, u32 now)
 {
 	return timeout ? now + 1 + timeout : 0;
 }
 
-/* Seconds, what has begun not counted, and at least 1. */
+/* Whole seconds until the end, at least 1. */
 static inline u32 synq_expire_left(u32 end, u32 now)
 {
 	return end > now + 1 ? end - now - 1 : 1;

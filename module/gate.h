@@ -33,7 +33,7 @@ struct synq_gate {
 /**
  * enum synq_gate_answer - what is to be done with a connection
  * @SYNQ_GATE_PASS: the kernel promotes it, if it has a slot
- * @SYNQ_GATE_HELD: nothing: it waits
+ * @SYNQ_GATE_HELD: nothing is done: it waits
  * @SYNQ_GATE_REFUSE: it is dropped, as the kernel does without a slot
  */
 enum synq_gate_answer {

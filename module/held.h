@@ -18,11 +18,11 @@
  * @req: its request, with a reference
  * @record: of its listener; compared only, unless it is the caller's
  * @list: in its FIFO, unless it is owned
- * @all: among all, the one that was looked at longest ago first
- * @looked: jiffies: when that was
+ * @all: in the list of all, ordered by @looked
+ * @looked: jiffies, when its timer last checked it
  * @segments: made by synq_replay_copy(), at least one while it is in its FIFO
- * @bytes: of them
- * @since_ns: monotonic clock
+ * @bytes: truesize of them
+ * @since_ns: monotonic clock, when it came here
  * @ts_recent: of its request, when it came here
  * @failures: replays that have not promoted it, though there was a slot
  * @tried: &synq_hold.ticks of the last of them
@@ -32,11 +32,11 @@
  * @fail_mode: of its request's accurate ECN, when it came here
  * @promoted: by that segment
  * @was_full: the kernel had no slot for it
- * @forced: whether there is room or not
- * @dead: it is not in the hash any more
+ * @forced: the replay is to promote it whether there is room or not
+ * @dead: it has left the hash
  * @slot: of its class
  * @since: &synq_class.since
- * @retrans: SYN-ACKs that were sent again, while @replayed is with TCP
+ * @retrans: retransmissions of its SYN-ACK, while @replayed is with TCP
  * @rcu: freed after a grace period
  */
 struct synq_held {

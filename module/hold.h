@@ -25,13 +25,13 @@ struct synq_record;
  * @n: how many there are; may be read without the lock
  * @in: by slot of their class, likewise
  * @ticks: of @timer
- * @in_vain: of those, the last ones that released nothing
+ * @in_vain: the last ticks that released nothing
  * @drain: how fast they leave; read without the lock
  * @left: how many were released since the last one came
  * @bytes: truesize of their segments
- * @all: of them
+ * @all: held connections, ordered by when they were last checked
  * @fifo: by slot, in the order in which they came
- * @timer: looks for room each millisecond, or a few, while there are any
+ * @timer: looks for room each millisecond, or every few, while there are any
  */
 struct synq_hold {
 	spinlock_t lock;	/* protects the rest */
@@ -50,10 +50,10 @@ struct synq_hold {
 };
 
 /**
- * enum synq_hold_answer - what a segment means that asks for a connection's promotion
+ * enum synq_hold_answer - the meaning of a segment that asks for a promotion
  * @SYNQ_HOLD_STRANGER: its connection is not held
- * @SYNQ_HOLD_KEPT: it is, and the segment waits with it, or has come twice
- * @SYNQ_HOLD_REPLAY: it is released, by this segment
+ * @SYNQ_HOLD_KEPT: its connection is held; the segment waits with it, or is a duplicate
+ * @SYNQ_HOLD_REPLAY: its connection is released by this segment
  * @SYNQ_HOLD_FORCED: likewise, whether there is room or not
  */
 enum synq_hold_answer {
@@ -63,7 +63,7 @@ enum synq_hold_answer {
 	SYNQ_HOLD_FORCED,
 };
 
-/* Where a connection that is not promoted at once is reset: the kernel reads it, too. */
+/* True if the kernel resets a connection that is not promoted at once; it reads this, too. */
 static inline bool synq_hold_is_forbidden(const struct sock *sk)
 {
 	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_abort_on_overflow);

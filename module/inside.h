@@ -19,7 +19,7 @@
 struct synq_record;
 
 /**
- * enum synq_inside_state - of a connection that is followed
+ * enum synq_inside_state - state of a connection that is followed
  * @SYNQ_INSIDE_QUIET: it has sent nothing, or was answered
  * @SYNQ_INSIDE_FRESH: it was promoted just now, and will send something
  * @SYNQ_INSIDE_BUSY: it has sent something, and waits for an answer
@@ -38,21 +38,21 @@ enum synq_inside_state {
 /**
  * struct synq_inside - what one listener's server works on
  * @lock: protects the rest
- * @closed: no connection is followed any more
- * @opened: a limit that is given is doubled so often, since nothing is answered
+ * @closed: connections are not followed any more
+ * @opened: how often a given limit was doubled, since nothing was answered
  * @n: connections that are followed
- * @in: by state and slot of their class; may be read without the lock
- * @fresh: those that are, the longest first
- * @busy: likewise
- * @late: those that are held, by slot, likewise
+ * @in: connections by state and slot of their class; may be read without the lock
+ * @fresh: fresh connections, the oldest first
+ * @busy: busy connections, likewise
+ * @late: connections with a held request, by slot, likewise
  * @quiet: all others
- * @held: segments of those that are held, and in @due; may be read without the lock
+ * @held: segments of held requests, and in @due; may be read without the lock
  * @bytes: truesize of these
- * @due: segments that are held no more, and have to be given to IP
- * @mean_ns: of the time to the first byte of an answer
- * @answered_ns: monotonic clock: when the last one went out, or the limit was doubled
+ * @due: segments that are not held any more and have to be given to IP
+ * @mean_ns: mean time to the first byte of an answer
+ * @answered_ns: monotonic clock, when the last answer went out, or the limit was doubled
  * @ticked_ns: when synq_inside_tick() was called last
- * @climb: finds the limit, if it is not given
+ * @climb: finds the limit, if none is given
  */
 struct synq_inside {
 	spinlock_t lock;	/* protects the rest */
@@ -86,7 +86,7 @@ void synq_inside_answered(struct synq_inside *inside, u64 took_ns, bool counted,
 void synq_inside_tick(struct synq_record *record, u32 held);
 
 /**
- * synq_inside_own() - how many of a class are busy, or will be at once
+ * synq_inside_own() - how many of a class are busy or fresh
  * @inside: of the listener
  * @class: of a snapshot
  *
@@ -100,10 +100,10 @@ static inline u32 synq_inside_own(const struct synq_inside *inside,
 }
 
 /*
- * What is seen of the packets of a connection that is followed.
+ * What is seen of the packets of followed connections.
  */
 
-/* Most ports have no limit, and most of the others are told apart by six bits. */
+/* Cheap test: most ports have no limit, and six bits distinguish most of the others. */
 static inline bool synq_seen_is_wanted(const struct synq_conf *conf, __be16 port)
 {
 	const struct synq_listener *listener;

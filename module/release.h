@@ -18,7 +18,7 @@ struct synq_listener;
 struct synq_record;
 
 /*
- * Segments that are given to TCP once more.
+ * Segments that are given to TCP later.
  */
 
 struct sk_buff *synq_replay_copy(const struct sock *sk, struct sk_buff *skb);
@@ -32,7 +32,7 @@ static inline u32 synq_replay_seq(const struct sk_buff *skb)
 	return ntohl(tcp_hdr(skb)->seq);
 }
 
-/* Sequence numbers that it takes, its FIN included. */
+/* Sequence numbers that a segment takes, including its FIN. */
 static inline u32 synq_replay_length(const struct sk_buff *skb)
 {
 	return skb->len - 4 * tcp_hdr(skb)->doff + tcp_hdr(skb)->fin;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Requests on kept connections that wait for their turn.  See request.c.
+ * Requests on kept-alive connections that wait for their turn.  See request.c.
  */
 #ifndef _SYNQ_REQUEST_H
 #define _SYNQ_REQUEST_H

@@ -26,7 +26,7 @@ static inline u64 clock_of(const struct synq_source_rate *rate, u64 now_ns)
 	return synq_tbf_clock(&rate->tbf, now_ns) >> rate->shift;
 }
 
-/* How much later than @now a way's TAT is, or 0: its bucket is full. */
+/* By how much a way's TAT is later than @now; 0: its bucket is full. */
 static inline u64 ahead_of(u64 word, u64 now)
 {
 	u64 ahead = (word - now) & TIME_MASK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints: what is decided about each SYN and each connection.  Switched off they cost
- * an instruction that does nothing.  Their fields are described in
- * Documentation/reference.rst; they do not change their meaning.
+ * Tracepoints for what is decided about each SYN and each connection.  Switched off, one
+ * costs a single no-op.  Documentation/reference.rst describes their fields; the meaning
+ * of a field does not change.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM synq
@@ -70,7 +70,7 @@ TRACE_EVENT(synq_promote,
 		  __entry->held)
 );
 
-/* A connection is held from now on. */
+/* A connection begins to be held. */
 TRACE_EVENT(synq_hold,
 	TP_PROTO(u16 port, const char *class, u32 held),
 	TP_ARGS(port, class, held),
@@ -109,7 +109,7 @@ TRACE_EVENT(synq_release,
 		  __entry->held_ns)
 );
 
-/* Another number of connections may be inside. */
+/* The limit of connections inside has changed. */
 TRACE_EVENT(synq_inside_limit,
 	TP_PROTO(u16 port, u32 before, u32 limit),
 	TP_ARGS(port, before, limit),
