@@ -16,6 +16,8 @@
 #include <linux/workqueue.h>
 #include "conf.h"
 #include "draft.h"
+#include "edit.h"
+#include "expire.h"
 #include "policer.h"
 
 /*
@@ -305,7 +307,9 @@ int synq_draft_commit(struct synq_net *sn, u32 portid, const u32 *changes,
 		NL_SET_ERR_MSG(extack, "the configuration has changed meanwhile");
 		err = -ESTALE;
 	} else {
+		/* What is over does not come back. */
 		err = trial_refuse(sn, extack) ?:
+		      synq_edit_expire(draft->conf, synq_expire_now()) ?:
 		      synq_conf_finish(draft->conf, sn->net, extack) ?:
 		      attach(sn, draft->conf, extack);
 	}

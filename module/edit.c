@@ -15,6 +15,7 @@
 #include <linux/stringify.h>
 #include "attribute.h"
 #include "edit.h"
+#include "expire.h"
 
 static const struct synq_conf *current_conf(struct synq_net *sn)
 {
@@ -163,6 +164,8 @@ int synq_edit_del_class(struct synq_conf *conf, const char *name,
 		NL_SET_ERR_MSG(extack, "a built-in class cannot be deleted");
 		return -EINVAL;
 	}
+	if (class->matches && synq_edit_expire(conf, synq_expire_now()))
+		return -ENOMEM;
 	if (class->matches) {
 		NL_SET_ERR_MSG(extack, "matches still use this class");
 		return -EBUSY;

@@ -28,6 +28,7 @@
 #include "policer.h"
 
 #define MATCHES_PER_SECOND	50000
+#define LOOK_PERIOD		86400U	/* seconds, which no clock of jiffies is too short for */
 
 static struct synq_conf *in_force(const struct synq_net *sn)
 {
@@ -62,6 +63,8 @@ static void expire(struct work_struct *work)
 		sn->expire_after = now + 1 + synq_conf_matches(conf) /
 					     MATCHES_PER_SECOND;
 		next = without(conf, now);
+		if (next && next->n_services != conf->n_services)
+			sn->expire_moved++;
 		if (next && synq_conf_matches(next) < synq_conf_matches(conf)) {
 			synq_conf_renew(sn, next);
 		} else if (next) {
@@ -90,7 +93,7 @@ void synq_expire_later(struct synq_net *sn)
 		return;
 	at = max(conf->first_end, sn->expire_after);
 	mod_delayed_work(system_long_wq, &sn->expire_work,
-			 at > now ? (unsigned long)(at - now) * HZ : 0);
+			 at > now ? min(at - now, LOOK_PERIOD) * HZ : 0);
 }
 
 /**

@@ -273,6 +273,8 @@ int synq_edit_expire(struct synq_conf *conf, u32 now)
 	unsigned int i;
 	int err;
 
+	if (!synq_expire_is_over(conf->first_end, now))
+		return 0;
 	conf->first_end = 0;
 	err = expire(conf, &conf->lpm[0], now) ?:
 	      expire(conf, &conf->lpm[1], now);

@@ -68,7 +68,8 @@ static int dump(struct sk_buff *skb, struct netlink_callback *cb,
 	mutex_lock(&d.sn->lock);
 	d.conf = rcu_dereference_protected(d.sn->conf,
 					   lockdep_is_held(&d.sn->lock));
-	cb->seq = d.sn->generation + 1;	/* 0 would switch the check off */
+	/* 0 would switch the check off.  A service that moves has another place in a dump. */
+	cb->seq = d.sn->generation + d.sn->expire_moved + 1;
 	while (d.conf && !err)
 		err = each(&d);
 	mutex_unlock(&d.sn->lock);

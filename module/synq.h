@@ -213,6 +213,7 @@ struct synq_net {
 	u32 watch;			/* netlink_watch.c: grows when the worker stops */
 	u32 watched;			/* netlink_watch.c: @watch at the last look */
 	struct delayed_work expire_work;	/* expire.c */
+	u32 expire_moved;			/* expire.c: how often services have moved */
 	u32 expire_after;			/* expire.c: s; under @lock */
 };
 

@@ -9,7 +9,7 @@
 # match that was renewed were lost, or the work outlived the namespace.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 39
+plan 40
 
 # class ADDRESS [PORT]: its class
 class() {
@@ -129,6 +129,15 @@ is "by destination" "$(class 10.6.0.1 $PORT) $(class 10.6.0.1 1)" "gold silver"
 check "they end" wait_for 20 matches_are 7
 check "and their destinations: the ports may overlap now" \
 	sq match add source ::/0 port $((PORT + 1))-$((PORT + 99)) class gold
+
+# --- what is over is in no transaction's way ---
+three_classes | apply
+sq class add short priority 9
+sq match add source 10.9.0.0/24 class short timeout 1s
+pause_ms 999
+pause_ms 999
+pause_ms 300
+check "its class can go at once" sq class del short
 
 # --- a trial goes back to what has ended since ---
 three_classes | apply
