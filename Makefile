@@ -7,6 +7,7 @@
 # make bench		experiments in a VM (ONLY=overload, FAST=1)
 # make check		everything that CI runs
 # make deb		Debian's packages, in out/deb
+# make docs		the documentation, in out/docs
 # make check-deb	the packages in VMs with Debian 12 and 13
 # make soak		random owners of sockets for an hour (DURATION=, KERNEL=)
 # make help		all targets
@@ -29,7 +30,7 @@ tools:
 	$(MAKE) -C tools/synq
 	$(if $(HAVE_XTABLES),$(MAKE) -C tools/iptables)
 
-.PHONY: demo bench check check-all check-deb deb soak mutants unit ynl
+.PHONY: demo bench check check-all check-deb deb docs soak mutants unit ynl
 demo:
 	scripts/setup build test demo
 	bench/demo
@@ -52,6 +53,11 @@ deb:
 check-deb:
 	scripts/setup build test deb
 	scripts/check-deb
+
+docs:
+	scripts/setup docs
+	sphinx-build -W -n -q -b html Documentation out/docs
+	@echo "out/docs/index.html"
 
 soak:
 	scripts/setup build test
@@ -105,6 +111,7 @@ help:
 	@echo '                  and 13; out/check-deb/'
 	@echo 'make soak         random owners of sockets against the module, in a VM, for an hour'
 	@echo '                  (DURATION=3600, KERNEL=uml|6.1|6.12|debug, SEED=); out/soak/'
+	@echo 'make docs         the documentation, in out/docs'
 	@echo 'make unit         unit tests in user space'
 	@echo 'make mutants      breaks one mechanism at a time; each must be noticed'
 	@echo 'make ynl          regenerates the netlink code from the spec'
