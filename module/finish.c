@@ -157,7 +157,7 @@ static int check_marks(struct synq_conf *conf, const struct net *net,
 	return 0;
 }
 
-/* A bucket that takes longer to fill than the clock has units for: see tbf.c. */
+/* A bucket that takes longer to fill than the clock has units for: see source.h. */
 static bool fills(u32 rate, u32 per, u32 burst)
 {
 	return !rate || burst <= (u64)(SYNQ_TBF_FILL_MAX / per) * rate;

@@ -294,6 +294,21 @@ static void note_orders(const struct conf *conf, const struct class **class,
 		       share);
 }
 
+static void note_requests(const struct conf *conf)
+{
+	unsigned int i;
+
+	for (i = 0; i < conf->listeners; i++) {
+		const struct listener_spec *spec = &conf->listener[i].spec;
+
+		if (spec->requests && !spec->inside) {
+			remark("requests of port %u has no effect: the listener has no inside",
+			       spec->port);
+			return;
+		}
+	}
+}
+
 static void note_rates(const struct class **class, unsigned int number)
 {
 	unsigned int i;
@@ -397,6 +412,7 @@ void conf_notes(const struct conf *conf)
 		remark("no listener is configured, so no SYN is judged");
 	else
 		note_ports(conf);
+	note_requests(conf);
 	if (!number)
 		return;
 	note_rates(class, number);
