@@ -27,8 +27,9 @@
  *
  * Fail open: the limit is doubled, again and again, while connections are held and nothing is
  * answered for a second, for twice the longest gap between answers, and for twice as long as
- * the connections inside should take.  With the next answers it is what it was.  While no
- * connection is held nothing changes.  An epoch that was interrupted for long begins again.
+ * the connections inside should take.  With the next answer it is what it was, or twice that if
+ * it was a guess.  Otherwise nothing changes while no connection is held.  An epoch that was
+ * interrupted for long begins again.
  *
  * It does not read a clock or lock.  Pure.
  */
@@ -55,7 +56,6 @@
 #define LONGEST_NS	(10 * SECOND)
 #define SEARCH_NS	(SECOND / 10)
 #define SEARCH_LONG_NS	SECOND
-#define OPEN_NS		(4 * SECOND)
 
 /* Epochs of rest before a lower limit is tried: the more, the less has changed. */
 #define RESTS_MIN	6
@@ -109,6 +109,19 @@ static void rest(struct synq_climb *climb, u64 base)
 	begin(climb, SYNQ_CLIMB_REST, whole(climb->base), whole(climb->base));
 }
 
+/*
+ * The server answers again, so the limit is what it was.  If nothing is known of it, it may be
+ * one whose first answer takes long: then one step higher.
+ */
+static void close_again(struct synq_climb *climb)
+{
+	u32 base = climb->rate ? climb->before : min(2 * climb->before, climb->base);
+
+	rest(climb, base);
+	climb->searching = !climb->rate;
+	climb->before = 0;
+}
+
 /* By three eighths, or in a search by half. */
 static void go_down(struct synq_climb *climb)
 {
@@ -158,8 +171,6 @@ static bool is_over(const struct synq_climb *climb)
 	u32 n = climb->answers, many = climb->phase == SYNQ_CLIMB_DOWN ? MANY_DOWN : MANY;
 	u64 ns = climb->epoch_ns;
 
-	if (climb->before)
-		return n >= FEW || ns >= OPEN_NS;
 	if (n < climb->limit)
 		return ns >= LONGEST_NS;
 	/* It is far off: the sooner this ends the better. */
@@ -189,13 +200,6 @@ static void is_another(struct synq_climb *climb, u64 rate, bool more)
 static void has_rested(struct synq_climb *climb, u64 rate)
 {
 	u32 percent = percent_of(rate, climb->rate);
-
-	if (climb->before) {
-		rest(climb, climb->before);
-		climb->searching = !climb->rate;
-		climb->before = 0;
-		return;
-	}
 	if (!climb->rate) {
 		climb->rate = rate;
 		climb->searching = true;
@@ -355,6 +359,21 @@ void synq_climb_init(struct synq_climb *climb)
 		.base = FIRST, .limit = whole(FIRST), .searching = true,
 		.rests = RESTS_MIN,
 	};
+}
+
+/**
+ * synq_climb_answer() - count an answer
+ * @climb: of the listener
+ *
+ * It closes an open limit at once: while no connection is held there is no tick.
+ *
+ * Context: callers exclude each other
+ */
+void synq_climb_answer(struct synq_climb *climb)
+{
+	climb->answered = min(climb->answered, U32_MAX - 1) + 1;
+	if (unlikely(climb->before))
+		close_again(climb);
 }
 
 /**

@@ -76,18 +76,8 @@ struct synq_climb {
 };
 
 void synq_climb_init(struct synq_climb *climb);
+void synq_climb_answer(struct synq_climb *climb);
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy);
-
-/**
- * synq_climb_answer() - count an answer
- * @climb: of the listener
- *
- * Context: callers exclude each other
- */
-static inline void synq_climb_answer(struct synq_climb *climb)
-{
-	climb->answered = min(climb->answered, U32_MAX - 1) + 1;
-}
 
 /**
  * synq_climb_excuse() - do not open the limit though nothing is answered

@@ -245,6 +245,24 @@ static bool opens(void)
 	return true;
 }
 
+/* Likewise if all have come in by then, so that nobody is held when it answers. */
+static bool closes_with_nobody_held(void)
+{
+	struct server s;
+
+	begin(&s, 8, 0);
+	run(&s, 6000, 1);
+	check(synq_climb_limit(&s.climb) >= 256, "limit %u", synq_climb_limit(&s.climb));
+	run(&s, 10000, 0);
+	check(synq_climb_limit(&s.climb) >= 256, "silent: limit %u",
+	      synq_climb_limit(&s.climb));
+	s.rate = 50;
+	run(&s, 100, 0);
+	check(synq_climb_limit(&s.climb) == 32, "answered: limit %u",
+	      synq_climb_limit(&s.climb));
+	return true;
+}
+
 /* What is inside takes two seconds: a second without an answer says nothing. */
 static bool waits_for_the_slow(void)
 {
@@ -338,6 +356,7 @@ static const struct tap_case cases[] = {
 	{ "follows the knee", follows_the_knee },
 	{ "leaves few clients alone", leaves_few_alone },
 	{ "opens for who is not heard", opens },
+	{ "closes at an answer with nobody held", closes_with_nobody_held },
 	{ "waits for a slow server", waits_for_the_slow },
 	{ "changes nothing where nobody is held", idles },
 	{ "a clock that jumps", jumps },
