@@ -200,6 +200,7 @@ static void is_another(struct synq_climb *climb, u64 rate, bool more)
 static void has_rested(struct synq_climb *climb, u64 rate)
 {
 	u32 percent = percent_of(rate, climb->rate);
+
 	if (!climb->rate) {
 		climb->rate = rate;
 		climb->searching = true;

@@ -188,12 +188,17 @@ struct synq_note *synq_standing_reach(const struct synq_conf *conf,
 	return note;
 }
 
+/* A class, and what counts that it was found so; SYNQ_COUNT_SEEN: nothing does. */
+struct found {
+	const struct synq_class *class;
+	enum synq_counter by;
+};
+
 /* By mark or service, which come before the source.  Not inline: most have neither. */
-static noinline const struct synq_class *
-class_by_mark_or_service(struct net *net, const struct synq_conf *conf,
-			 const struct sk_buff *skb, const void *saddr,
-			 const void *daddr, __be16 dport, bool is_v6,
-			 enum synq_counter *by)
+static noinline struct found
+find_by_mark_or_service(struct net *net, const struct synq_conf *conf,
+			const struct sk_buff *skb, const void *saddr,
+			const void *daddr, __be16 dport, bool is_v6)
 {
 	const struct synq_client client = {
 		.addr = saddr,
@@ -204,39 +209,38 @@ class_by_mark_or_service(struct net *net, const struct synq_conf *conf,
 		.is_local = synq_classify_is_own(net, skb->skb_iif, is_v6,
 						 saddr),
 	};
-
-	const struct synq_class *class;
 	struct synq_why why;
+	struct found found;
 
-	class = synq_classify(conf, &client, &why);
-	*by = synq_judge_counter(conf, &client, class, &why);
-	return class;
+	found.class = synq_classify(conf, &client, &why);
+	found.by = synq_judge_counter(conf, &client, found.class, &why);
+	return found;
 }
 
-/* Sets @by to the counter for how it was found, or to SYNQ_COUNT_SEEN. */
-static __always_inline const struct synq_class *
-class_of(struct net *net, const struct synq_conf *conf,
-	 const struct sk_buff *skb, const void *saddr, const void *daddr,
-	 __be16 dport, bool is_v6, enum synq_counter *by)
+/* In registers: what is in memory would cost a stack protector, too. */
+static __always_inline struct found
+find_class(struct net *net, const struct synq_conf *conf,
+	   const struct sk_buff *skb, const void *saddr, const void *daddr,
+	   __be16 dport, bool is_v6)
 {
+	struct found found;
 	u16 value;
 
-	if (unlikely(skb->mark & conf->mark_mask || conf->n_services)) {
-		const struct synq_class *class;
-		enum synq_counter found;	/* in memory, but for this only */
-
-		class = class_by_mark_or_service(net, conf, skb, saddr, daddr,
-						 dport, is_v6, &found);
-		*by = found;
-		return class;
-	}
+	if (unlikely(skb->mark & conf->mark_mask || conf->n_services))
+		return find_by_mark_or_service(net, conf, skb, saddr, daddr,
+					       dport, is_v6);
 	value = is_v6 ? synq_lpm_lookup128(&conf->lpm[1], saddr, NULL) :
 			synq_lpm_lookup32(&conf->lpm[0], saddr, NULL);
-	*by = value ? SYNQ_COUNT_BY_PREFIX : SYNQ_COUNT_SEEN;
-	if (value)
-		return conf->class - 1 + value;
-	return synq_classify_unmatched(conf, synq_classify_is_own(net, skb->skb_iif,
-								  is_v6, saddr));
+	if (value) {
+		found.class = conf->class - 1 + value;
+		found.by = SYNQ_COUNT_BY_PREFIX;
+	} else {
+		found.class = synq_classify_unmatched(conf,
+						      synq_classify_is_own(net, skb->skb_iif,
+									   is_v6, saddr));
+		found.by = SYNQ_COUNT_SEEN;
+	}
+	return found;
 }
 
 static __always_inline bool is_known(struct net *net, const void *saddr,
@@ -433,14 +437,13 @@ static noinline void mark(struct synq_net *sn, const struct synq_conf *conf,
 		.dif = skb->dev->ifindex,
 		.sdif = sdif,
 	};
-	enum synq_counter by;
 
 	if (!synq_conf_port(conf, ntohs(th->dest)) ||
 	    !synq_segment_is_for_host(sn->net, skb->dev, &seg) ||
 	    (conf->n_services && !somebody_listens(sn->net, &seg)))
 		return;
-	synq_classify_mark(conf, skb, class_of(sn->net, conf, skb, saddr,
-					       seg.client.daddr, th->dest, is_v6, &by));
+	synq_classify_mark(conf, skb, find_class(sn->net, conf, skb, saddr, seg.client.daddr,
+						 th->dest, is_v6).class);
 }
 
 /* True: it is counted, and to be dropped. */
@@ -457,7 +460,7 @@ static __always_inline bool peek(struct synq_net *sn, const struct synq_conf *co
 	enum synq_verdict verdict;
 	struct synq_note *note;
 	u64 __percpu *counter;
-	enum synq_counter by;
+	struct found found;
 	u8 source_exceeded;
 
 	/* A program of tc's may have chosen its socket. */
@@ -467,15 +470,16 @@ static __always_inline bool peek(struct synq_net *sn, const struct synq_conf *co
 	if (!synq_standing_is(note, conf, is_v6, daddr, th->dest, dif, sdif) ||
 	    !note->port)
 		return false;
-	class = class_of(sn->net, conf, skb, saddr, daddr, th->dest, is_v6,
-			 &by);
+	found = find_class(sn->net, conf, skb, saddr, daddr, th->dest, is_v6);
+	class = found.class;
 	verdict = foresee(sn, note, skb, thoff, class, saddr, is_v6,
 			  &source_exceeded);
 	if (verdict == SYNQ_VERDICT_ADMIT ||
 	    is_known(sn->net, saddr, daddr, th, dif, sdif, is_v6))
 		return false;
-	trace_synq_syn(note->port->port, class->name, verdict, saddr, is_v6, true);
-	counter = count(note->port, class, by, verdict, source_exceeded);
+	if (trace_synq_syn_enabled())
+		trace_synq_syn(note->port->port, class->name, verdict, saddr, is_v6, true);
+	counter = count(note->port, class, found.by, verdict, source_exceeded);
 	remember(sn, note, class, counter,
 		 fingerprint(sn, saddr, daddr, th, is_v6), saddr, verdict,
 		 source_exceeded, is_v6);

@@ -21,13 +21,13 @@ BIG_CROWD=300
 # crowd NAME [ADDRESS [PORT]]: of bulk, who say something and expect nothing; two tests
 crowd() {
 	local since
-	client "$TMP/crowd" -n $CROWD -r 200 -s 10.3.0.1 -S 250 -A -w 20000 -K "$TMP/crowd.end" \
+	client "$TMP/crowd" -n "$CROWD" -r 200 -s 10.3.0.1 -S 250 -A -w 20000 -K "$TMP/crowd.end" \
 		"${2:-$V4}" "${3:-$PORT}"
 	crowd=$LAST
 	since=$(ms)
 	wait_for 12 has "$TMP/crowd" "^all acked"
 	within "$1: all come in (ms)" $(($(ms) - since)) 0 10000
-	is "$1: all of them" "$(lines "$TMP/crowd" ^acked)" $CROWD
+	is "$1: all of them" "$(lines "$TMP/crowd" ^acked)" "$CROWD"
 }
 
 # silent LIMIT: a server that never answers, which is counted; six tests
@@ -40,7 +40,7 @@ silent() {
 	crowd "silent, $1"
 	check "silent, $1: they were held" test "$(($(counter bulk held) - before))" -ge 10
 	check "silent, $1: that nothing is answered is counted" \
-		wait_for 10 counter_is bulk stuck $CROWD
+		wait_for 10 counter_is bulk stuck "$CROWD"
 	preferred 4 50
 	is "silent, $1: nobody else is held" "$(lines "$TMP/server" "^quiet 10\.1\.")" 4
 	is "silent, $1: nobody was let in for his time" "$(counter bulk hold_flushed)" 0
