@@ -7,6 +7,8 @@
 #
 # Must fail if: a match went too soon or stayed, another went with it, the class of a
 # match that was renewed were lost, or the work outlived the namespace.
+#
+# One kernel will do: what it tests does not depend on the kernel.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 40

@@ -6,6 +6,8 @@
 # minimum share, and gets it all the same; without a share it gets nothing.
 #
 # Must fail if: a connection within its class's share were refused for its wait.
+#
+# One kernel will do: what it tests does not depend on the kernel.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 5

@@ -7,6 +7,8 @@
 #
 # Must fail if: a port of a range were left out, a change of some of them hit others, or
 # each of them had its counters before it is used.
+#
+# One kernel will do: what it tests does not depend on the kernel.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 24

@@ -10,6 +10,8 @@
 # match or none; if packet and queue did not agree; if the original destination counted
 # instead of the final one, or a SYN were judged twice or never; or if adding and removing
 # other matches moved any client.
+#
+# One kernel will do: what it tests does not depend on the kernel.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft

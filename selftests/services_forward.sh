@@ -10,6 +10,8 @@
 #
 # Must fail if: a forwarded SYN were let through over a rate, or refused within it, or
 # others were; or if the hooks stayed, or were registered without a service.
+#
+# One kernel will do: what it tests does not depend on the kernel.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft

@@ -20,6 +20,8 @@
 # looked for the configuration twice.
 #
 # Needs two CPUs: a reader meets a commit.
+#
+# One kernel will do: what it tests does not depend on the kernel.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 10

@@ -13,6 +13,8 @@
 # class a token or the reverse, a SYN over the rate of its class were counted as over that
 # of its source or the reverse, a reload filled the buckets, or a full table meant "no
 # limit" or "no entrance".
+#
+# One kernel will do: what it tests does not depend on the kernel.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 84
