@@ -189,6 +189,11 @@ static int check_classes(const struct synq_conf *conf,
 		err = synq_attr_check_whole(&synq_class_attrs, class, extack);
 		if (err)
 			return err;
+		if (class->net_rate && (class->net_len[0] > class->source_len[0] ||
+					class->net_len[1] > class->source_len[1])) {
+			NL_SET_ERR_MSG(extack, "net-len is longer than source-len");
+			return -EINVAL;
+		}
 		if (!fills(class->rate, class->rate_per, class->burst) ||
 		    !fills(class->source_rate, class->source_rate_per,
 			   class->source_burst) ||

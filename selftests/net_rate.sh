@@ -9,7 +9,7 @@
 # refused cost its source, its network or its class a token.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 27
+plan 31
 
 # conf BULK: options of the class
 conf() {
@@ -105,6 +105,13 @@ sq class set bulk net-rate none
 is "net-rate none takes what is its" "$(sq save | grep -o 'source-rate.*')" "source-rate 2/minute source-burst 5"
 got send 10.200.1.6 10
 is "and limits no more" "$got" 5
+
+# --- a network is no part of a source ---
+for len in 32,49 33,48 28,48; do
+	check "net-len $len, with source-len 24,48" eval "! sq class set bulk source-rate 5/minute \
+		source-len 24,48 net-rate 9/minute net-len $len 2>$TMP/err"
+done
+check "says why" has "$TMP/err" "net-len.* longer than .*source-len"
 
 # --- what is refused costs nothing ---
 fresh "rate 1/minute burst 20 $two"

@@ -68,6 +68,22 @@ static int check_fill(const struct origin *origin, const char *what, __u32 burst
 		      rate_text(rate, per, text), (unsigned int)days);
 }
 
+/* A network has its sources in it. */
+static int check_lengths(const struct origin *origin, const struct class_spec *spec)
+{
+	static const __u32 sources[] = { SOURCE_LEN_V4, SOURCE_LEN_V6 };
+	static const __u32 nets[] = { NET_LEN_V4, NET_LEN_V6 };
+	const __u32 *source = spec->given & GIVEN_SOURCE_LEN ? spec->source_len : sources;
+	const __u32 *net = spec->given & GIVEN_NET_LEN ? spec->net_len : nets;
+	char value[32];
+
+	if (net[0] <= source[0] && net[1] <= source[1])
+		return DONE;
+	snprintf(value, sizeof(value), "net-len %u,%u", net[0], net[1]);
+	return refuse(origin, value, "it is longer than the source-len, %u,%u", source[0],
+		      source[1]);
+}
+
 static int check_class(const struct conf *conf, const struct class *class)
 {
 	struct origin origin = origin_of(conf, class->line);
@@ -108,6 +124,8 @@ static int check_class(const struct conf *conf, const struct class *class)
 			 spec->net_len[0], spec->net_len[1]);
 		return refuse(&origin, value, "a net-len without a net-rate");
 	}
+	if (spec->net_rate && check_lengths(&origin, spec))
+		return REFUSED;
 	if (check_fill(&origin, "burst", spec->burst, spec->rate, spec->rate_per) ||
 	    check_fill(&origin, "source-burst", spec->source_burst,
 		       spec->source_rate, spec->source_rate_per) ||
