@@ -50,7 +50,7 @@ static refcount_t *refs_of(struct synq_lpm_node *chunk)
 
 static struct synq_lpm_node *chunk_alloc(void)
 {
-	struct synq_lpm_node *chunk = kmalloc(CHUNK_SIZE, GFP_KERNEL_ACCOUNT);
+	struct synq_lpm_node *chunk = kmalloc(CHUNK_SIZE, synq_conf_gfp());
 
 	if (chunk)
 		refcount_set(refs_of(chunk), 1);
@@ -72,7 +72,7 @@ static u32 room_for(u32 chunks)
 static struct synq_lpm_node **table_alloc(u32 chunks)
 {
 	return kvmalloc_array(room_for(chunks), sizeof(struct synq_lpm_node *),
-			      GFP_KERNEL_ACCOUNT);
+			      synq_conf_gfp());
 }
 
 /**
@@ -270,7 +270,8 @@ void synq_chunks_drop(struct synq_lpm *lpm)
  * an index a SYN is classified in about the same time by ten prefixes and by a million.
  *
  * Making an index takes longer than adding a prefix.  So it is made only when a
- * configuration has been in force for a second; while changes come faster, there is none.
+ * configuration has been in force for a second, or at once if matches have ended; while changes
+ * come faster, there is none.
  * Lookups find the same with an index and without.  If there is no memory for it, lookups
  * stay slow until the next change, and the failure is counted.
  *
@@ -402,14 +403,15 @@ static void make(struct work_struct *work)
 }
 
 /**
- * synq_index_later() - make indexes of the configuration just published, in a second
+ * synq_index_later() - make indexes of the configuration just published
  * @sn: network namespace
+ * @delay: jiffies
  *
  * Context: process, &synq_net.lock held
  */
-void synq_index_later(struct synq_net *sn)
+void synq_index_later(struct synq_net *sn, unsigned long delay)
 {
-	mod_delayed_work(system_long_wq, &sn->index_work, HZ);
+	mod_delayed_work(system_long_wq, &sn->index_work, delay);
 }
 
 /**

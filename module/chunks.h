@@ -16,7 +16,7 @@ void synq_chunks_drop(struct synq_lpm *lpm);
  * Makes indexes of the prefixes that are in force.
  */
 
-void synq_index_later(struct synq_net *sn);
+void synq_index_later(struct synq_net *sn, unsigned long delay);
 u32 synq_index_matches(const struct synq_net *sn);
 void synq_index_net_init(struct synq_net *sn);
 void synq_index_net_exit(struct synq_net *sn);

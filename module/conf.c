@@ -107,6 +107,21 @@ static int share_services(struct synq_conf *copy, const struct synq_conf *conf)
 }
 
 /**
+ * synq_conf_gfp() - how to allocate what belongs to a configuration
+ *
+ * It is charged to the control group of the process that asks for the change.  A worker that
+ * takes out matches tries again later, so the OOM killer must not run for it.
+ *
+ * Context: process
+ * Return: flags
+ */
+gfp_t synq_conf_gfp(void)
+{
+	return current->flags & PF_WQ_WORKER ?
+	       GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY : GFP_KERNEL_ACCOUNT;
+}
+
+/**
  * synq_conf_copy() - a private copy to be edited
  * @conf: the snapshot, or NULL for an empty one
  *
@@ -120,7 +135,7 @@ struct synq_conf *synq_conf_copy(const struct synq_conf *conf)
 
 	if (!conf)
 		return synq_conf_alloc();
-	copy = kvmalloc(sizeof(*copy), GFP_KERNEL_ACCOUNT);
+	copy = kvmalloc(sizeof(*copy), synq_conf_gfp());
 	if (!copy)
 		return NULL;
 	*copy = *conf;
@@ -279,8 +294,8 @@ static u32 reset_slots(struct synq_net *sn, const struct synq_conf *old,
 	return fresh;
 }
 
-/* Readers see @conf, or NULL, from now on. */
-static void replace(struct synq_net *sn, struct synq_conf *conf)
+/* Readers see @conf, or NULL, from now on; indexes are made after a delay. */
+static void replace(struct synq_net *sn, struct synq_conf *conf, unsigned long delay)
 {
 	struct synq_conf *old = rcu_dereference_protected(sn->conf,
 							  lockdep_is_held(&sn->lock));
@@ -289,7 +304,7 @@ static void replace(struct synq_net *sn, struct synq_conf *conf)
 		conf->serial = atomic64_inc_return(&serial);
 	rcu_assign_pointer(sn->conf, conf);
 	if (conf) {
-		synq_index_later(sn);
+		synq_index_later(sn, delay);
 		synq_expire_later(sn);
 	}
 	if (!old)
@@ -328,7 +343,8 @@ int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf)
 		conf->generation = ++sn->generation;
 		change.fresh = reset_slots(sn, old, conf);
 	}
-	replace(sn, change.conf ? conf : NULL);
+	/* Another commit may follow at once. */
+	replace(sn, change.conf ? conf : NULL, HZ);
 	blocking_notifier_call_chain(&observers, SYNQ_CONF_PUBLISHED, &change);
 	if (conf && !change.conf)
 		synq_conf_free(conf);
@@ -347,7 +363,8 @@ int synq_conf_publish(struct synq_net *sn, struct synq_conf *conf)
 void synq_conf_renew(struct synq_net *sn, struct synq_conf *conf)
 {
 	lockdep_assert_held(&sn->lock);
-	replace(sn, conf);
+	/* Matches may end each second, and lookups need the indexes between. */
+	replace(sn, conf, 0);
 }
 
 /**

@@ -220,6 +220,7 @@ int synq_conf_observe(struct notifier_block *nb);
 void synq_conf_ignore(struct notifier_block *nb);
 
 struct synq_conf *synq_conf_alloc(void);
+gfp_t synq_conf_gfp(void);
 struct synq_conf *synq_conf_copy(const struct synq_conf *conf);
 void synq_conf_free(struct synq_conf *conf);
 int synq_conf_finish(struct synq_conf *conf, const struct net *net,

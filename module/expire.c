@@ -15,9 +15,9 @@
  * early.  It runs within two seconds, since the clock has seconds, plus one second for each
  * 50,000 matches of the configuration: it visits all of them, and their index (chunks.c) has
  * to be made anew, so it must not run all the time.  Without memory it tries again after the
- * same pause.
+ * same pause, and no process is killed for it.
  *
- * Process context, under &synq_net.lock.
+ * Process context; &synq_net.lock protects what is in force.
  */
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
@@ -35,46 +35,77 @@ static struct synq_conf *in_force(const struct synq_net *sn)
 	return rcu_dereference_protected(sn->conf, lockdep_is_held(&sn->lock));
 }
 
-/* NULL without memory; charged to the payer of @conf. */
-static struct synq_conf *without(const struct synq_conf *conf, u32 now)
+/* A copy, charged to whoever pays for the original; NULL: nothing is due, or no memory. */
+static struct synq_conf *copy_if_due(struct synq_net *sn, u32 now, u64 *serial)
 {
-	struct mem_cgroup *old = set_active_memcg(conf->payer);
-	struct synq_conf *copy = synq_conf_copy(conf);
-
-	if (copy && (synq_edit_expire(copy, now) ||
-		     synq_aggregate_attach(copy, conf))) {
-		synq_conf_free(copy);
-		copy = NULL;
-	}
-	set_active_memcg(old);
-	return copy;
-}
-
-static void expire(struct work_struct *work)
-{
-	struct synq_net *sn = container_of(to_delayed_work(work),
-					   struct synq_net, expire_work);
-	const u32 now = synq_expire_now();
-	struct synq_conf *conf, *next;
+	struct synq_conf *conf, *copy = NULL;
+	struct mem_cgroup *old;
 
 	mutex_lock(&sn->lock);
 	conf = in_force(sn);
 	if (conf && synq_expire_is_over(conf->first_end, now)) {
 		sn->expire_after = now + 1 + synq_conf_matches(conf) /
 					     MATCHES_PER_SECOND;
-		next = without(conf, now);
-		if (next && next->n_services != conf->n_services)
-			sn->expire_moved++;
-		if (next && synq_conf_matches(next) < synq_conf_matches(conf)) {
-			synq_conf_renew(sn, next);
-		} else if (next) {
-			/* The match that was due has been given more time. */
-			conf->first_end = next->first_end;
-			synq_conf_free(next);
-		}
+		*serial = conf->serial;
+		old = set_active_memcg(conf->payer);
+		copy = synq_conf_copy(conf);
+		set_active_memcg(old);
 	}
+	mutex_unlock(&sn->lock);
+	return copy;
+}
+
+static bool take_out(struct synq_conf *copy, u32 now)
+{
+	struct mem_cgroup *old = set_active_memcg(copy->payer);
+	int err = synq_edit_expire(copy, now);
+
+	set_active_memcg(old);
+	return !err;
+}
+
+/* True: the copy is in force. */
+static bool put_in_force(struct synq_net *sn, struct synq_conf *copy)
+{
+	struct synq_conf *conf = in_force(sn);
+
+	if (copy->n_services != conf->n_services)
+		sn->expire_moved++;
+	if (synq_conf_matches(copy) == synq_conf_matches(conf)) {
+		/* The match that was due has been given more time. */
+		conf->first_end = copy->first_end;
+		return false;
+	}
+	if (synq_aggregate_attach(copy, conf))
+		return false;
+	synq_conf_renew(sn, copy);
+	return true;
+}
+
+/*
+ * The copy is worked on without the lock: that may take seconds where its payer is near its
+ * limit.  Nobody else has it, and what it shares with others is not written to.  It is of no use
+ * if there has been a commit meanwhile, which has taken out what was due itself.
+ */
+static void expire(struct work_struct *work)
+{
+	struct synq_net *sn = container_of(to_delayed_work(work),
+					   struct synq_net, expire_work);
+	const u32 now = synq_expire_now();
+	struct synq_conf *copy;
+	u64 serial = 0;
+	bool done;
+
+	copy = copy_if_due(sn, now, &serial);
+	done = copy && take_out(copy, now);
+
+	mutex_lock(&sn->lock);
+	done = done && in_force(sn) && in_force(sn)->serial == serial &&
+	       put_in_force(sn, copy);
 	synq_expire_later(sn);
 	mutex_unlock(&sn->lock);
+	if (!done)
+		synq_conf_free(copy);
 }
 
 /**

@@ -6,7 +6,7 @@
  * An edit that is refused changes nothing.  The callers are draft.c, and expire.c, which
  * takes out expired matches.
  *
- * Process context, under &synq_net.lock.
+ * Process context.  Nobody else may have the configuration meanwhile.
  */
 #include <linux/netlink.h>
 #include <linux/string.h>
@@ -264,7 +264,7 @@ static int expire(struct synq_conf *conf, struct synq_lpm *lpm, u32 now)
  * @conf: not published; of no use after an error
  * @now: from synq_expire_now()
  *
- * Context: &synq_net.lock held
+ * Context: process; nobody else has @conf
  * Return: 0 or -ENOMEM
  */
 int synq_edit_expire(struct synq_conf *conf, u32 now)

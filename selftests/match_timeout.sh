@@ -11,7 +11,7 @@
 # One kernel will do: what it tests does not depend on the kernel.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 40
+plan 41
 
 # class ADDRESS [PORT]: its class
 class() {
@@ -162,6 +162,25 @@ within "ms for 100,000" $took 0 20000
 check "they go" wait_for 60 matches_are 7
 within "ms until they had" $(($(ms) - began - took)) 0 15000
 is "and no other did" "$(matches) $(class 10.8.0.1)" "7 silver"
+
+# --- one ends each second: what stays has an index all the same ---
+for ((i = 0; i < 200; i++)); do
+	echo "match add source 12.0.$i.0/24 class gold"
+done >"$TMP/stay"
+for ((i = 0; i < 10; i++)); do
+	echo "match add source 12.1.$i.0/24 class gold timeout $((i + 2))s"
+done >>"$TMP/stay"
+sq -batch "$TMP/stay"
+indexed() {
+	[ "$(conf_counter indexed)" -gt 0 ]
+}
+must_come 10 indexed
+found=0
+for ((i = 0; i < 40; i++)); do
+	! indexed || found=$((found + 1))
+	pause_ms 150
+done
+within "of 40 looks found an index" $found 25 40
 
 # --- the namespace goes, and the module ---
 new_pair "$SRV-b" "$CLI-b"

@@ -4,11 +4,11 @@
 # The memory of a table of prefixes, index included, is charged to the memory control
 # group of the process that made it, though a worker makes the index.  It comes back when
 # the prefixes are removed, on flush, and with the network namespace.  Near the limit of
-# the group there is no index, which is counted, and no process is killed; lookups give the
-# same result.  No group is left behind.
+# the group there is no index, which is counted, matches whose time is over stay, and no
+# process is killed; lookups give the same result.  No group is left behind.
 #
 # Must fail if: the index were not charged, a worker that rolls back a trial charged the
-# wrong group, an index triggered the OOM killer, or a reference to a group leaked.
+# wrong group, a worker triggered the OOM killer, or a reference to a group leaked.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
@@ -28,7 +28,7 @@ if ! make_group 2>/dev/null; then
 	umount "$groups" 2>/dev/null
 	skip_all "no memory control group"
 fi
-plan 22
+plan 26
 
 # in_group ARG...: the command in $SRV or $SPACE, by somebody of the group
 in_group() {
@@ -153,6 +153,29 @@ is "no process was to be killed" "$(event oom) $(event oom_kill)" "0 0"
 echo max >"$group/memory.max"
 in_group class set bulk cap 90%
 check "the next change tries again" wait_for 60 indexed $ALL
+
+# --- matches that end ---
+# Each is in another chunk of the table, so that to take them out takes memory.
+for ((i = 0; i < 4000; i++)); do
+	echo "$((11 + i / 4096)).$((i / 16 % 256)).$((i % 16 * 16)).5"
+done >"$TMP/ending"
+matches() {
+	conf_counter matches
+}
+is_all() {
+	[ "$(matches)" = "$1" ]
+}
+all=$(matches)
+in_group match add source-file "$TMP/ending" class bulk timeout 8s || die "no match"
+is "matches that end" "$(matches)" $((all + 4000))
+# By then what was in force before has been freed, and there is an index.
+sleep 4
+charged >"$group/memory.max"
+wait_for 9 is_all "$all"
+is "no memory to take them out: they stay" "$(matches)" $((all + 4000))
+is "no process is killed for them" "$(event oom) $(event oom_kill)" "0 0"
+echo max >"$group/memory.max"
+check "with memory, they go" wait_for 60 is_all "$all"
 
 # --- it comes back ---
 {
