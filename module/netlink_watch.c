@@ -15,11 +15,13 @@
  */
 #include <linux/rwsem.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
 #include "compat.h"
 #include "conf.h"
 #include "netlink.h"
 #include "netlink_gen.h"
+#include "record.h"
 
 #define PERIOD		HZ
 #define QUIET		3	/* periods without growth, after which an event has ended */
@@ -64,11 +66,13 @@ struct synq_watched {
  * @run: &synq_net.watch at the last look; if that has changed, the group had no listeners
  *	in between
  * @since: by slot, generation from which on it is this class's
+ * @name: by slot, of that class
  * @event: by slot
  */
 struct synq_watch {
 	u32 run;
 	u32 since[SYNQ_SLOTS];
+	char name[SYNQ_SLOTS][SYNQ_NAME_MAX + 1];
 	struct synq_watched event[SYNQ_SLOTS][EVENTS];
 };
 
@@ -113,13 +117,17 @@ static u64 sum_of(const struct synq_port *port, u8 slot, u8 event)
 	return sum;
 }
 
-/* A connection that is held since before the last second counts, too. */
-static bool any_held(const struct synq_port *port, u8 slot)
+/*
+ * A connection that is held since before the last second counts, too.  The counters alone do not
+ * say so for certain: one of the slot's previous class may have come late.
+ */
+static bool any_held(struct synq_net *sn, const struct synq_port *port, u8 slot)
 {
 	return synq_port_sum(port, slot, SYNQ_COUNT_HELD) !=
 	       synq_port_sum(port, slot, SYNQ_COUNT_RELEASED) +
 	       synq_port_sum(port, slot, SYNQ_COUNT_HOLD_GONE) +
-	       synq_port_sum(port, slot, SYNQ_COUNT_HOLD_FLUSHED);
+	       synq_port_sum(port, slot, SYNQ_COUNT_HOLD_FLUSHED) &&
+	       synq_record_now(sn, port, slot).held;
 }
 
 /* Returns true if there is something to report. */
@@ -143,7 +151,7 @@ static bool advance(struct synq_watched *watched, u64 sum, bool goes_on)
 }
 
 /* What happened while the group had no listeners is not reported. */
-static void look_at_class(const struct synq_net *sn, const struct synq_port *port,
+static void look_at_class(struct synq_net *sn, const struct synq_port *port,
 			  const struct synq_class *class, bool is_stale)
 {
 	struct synq_watched *watched = port->watch->event[class->slot];
@@ -155,17 +163,34 @@ static void look_at_class(const struct synq_net *sn, const struct synq_port *por
 		if (is_stale)
 			*watched = (struct synq_watched){ .last = sum };
 		else if (advance(watched, sum, event == SYNQ_EVENT_HOLD &&
-				 any_held(port, class->slot)))
+				 any_held(sn, port, class->slot)))
 			tell(sn, port->port, class->name, event, watched);
 	}
 }
 
-static void look_at(const struct synq_net *sn, const struct synq_conf *conf,
+/* A class that has gone does nothing any more. */
+static void end_all(const struct synq_net *sn, const struct synq_port *port, u8 slot)
+{
+	struct synq_watch *watch = port->watch;
+	struct synq_watched *watched;
+	u8 event;
+
+	for (event = 0; event < EVENTS; event++) {
+		watched = &watch->event[slot][event];
+		if (!watched->active)
+			continue;
+		watched->active = false;
+		tell(sn, port->port, watch->name[slot], event, watched);
+	}
+	memset(watch->event[slot], 0, sizeof(watch->event[slot]));
+}
+
+static void look_at(struct synq_net *sn, const struct synq_conf *conf,
 		    struct synq_port *port)
 {
 	struct synq_watch *watch = port->watch;
 	bool is_stale;
-	u8 i;
+	u8 slot;
 
 	/* No SYN has come yet. */
 	if (!READ_ONCE(port->counters))
@@ -179,15 +204,16 @@ static void look_at(const struct synq_net *sn, const struct synq_conf *conf,
 		port->watch = watch;
 	}
 	is_stale = watch->run != sn->watch;
-	for (i = 0; i < conf->n_positions; i++) {
-		const struct synq_class *class = &conf->class[conf->order[i]];
+	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
+		const struct synq_class *class = &conf->class[slot];
 
-		/* The class is new, so its counters began at zero. */
-		if (watch->since[class->slot] != class->since)
-			memset(watch->event[class->slot], 0,
-			       sizeof(watch->event[class->slot]));
-		watch->since[class->slot] = class->since;
-		look_at_class(sn, port, class, is_stale);
+		/* Of a new class the counters began at zero. */
+		if (watch->since[slot] != class->since || !class->name[0])
+			end_all(sn, port, slot);
+		watch->since[slot] = class->since;
+		strscpy(watch->name[slot], class->name, sizeof(watch->name[slot]));
+		if (class->name[0])
+			look_at_class(sn, port, class, is_stale);
 	}
 	watch->run = sn->watch;
 }

@@ -9,7 +9,7 @@
 # number; or were told of a listener or a class that it is not of.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 14
+plan 15
 
 # told_of REGEX [N]: the monitor has said that, so often
 told_of() {
@@ -59,6 +59,16 @@ must_come 30 has "$TMP/bulk" ^done
 ended "over its rate" excess_dropped
 check "nothing else is told of anybody" eval "! grep -v 'class bulk: over its rate\|^generation' '$TMP/monitor'"
 stop "$monitor"
+
+# --- the class goes ---
+listen
+client "$TMP/bulk" -n 500 -r 100 -s 10.3.0.1 -S 250 -w 500 $V4 $PORT
+bulk=$LAST
+must_come 10 told_of 'bulk: over its rate, [0-9]+ in a second$'
+sq class del bulk
+check "its class goes: it ends" wait_for 10 told_of 'bulk: over its rate no more, '
+stop "$bulk" "$monitor"
+conf "rate 5/second burst 5"
 
 # --- nobody listens ---
 client "$TMP/bulk" -n 20 -c 20 -s 10.3.0.1 -S 20 -w 500 $V4 $PORT
