@@ -92,6 +92,7 @@ void synq_followed_count(const struct synq_followed *conn, enum synq_counter cou
 void synq_followed_set_held(struct synq_followed *conn, u32 from, u64 now_ns);
 bool synq_followed_is_answer_to(const struct synq_followed *conn,
 				const struct tcphdr *th);
+bool synq_followed_is_reset(const struct synq_followed *conn, const struct tcphdr *th);
 void synq_followed_begin(struct synq_followed *conn, u64 now_ns);
 void synq_followed_answer(struct synq_followed *conn, u64 now_ns);
 void synq_followed_end(struct synq_followed *conn);

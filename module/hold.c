@@ -361,28 +361,29 @@ void synq_held_end(struct synq_held *held, bool of_use, enum synq_counter counte
 	kfree_rcu(held, rcu);
 }
 
-/* Keeps the timer running while something is held; false: holding has ended there. */
-bool synq_hold_arm(struct synq_record *record)
+/* Keeps the timer running while something is held, unless the listener is closed. */
+void synq_hold_arm(struct synq_record *record)
 {
 	struct synq_hold *hold = &record->hold;
-	bool closed;
 
 	spin_lock_bh(&hold->lock);
-	closed = hold->closed;
-	if (!closed)
+	if (!hold->closed)
 		arm(hold);
 	spin_unlock_bh(&hold->lock);
-	return !closed;
 }
 
-/* Charges bytes, for a listener that has @own_bytes already; false: too many. */
-bool synq_hold_take_bytes(struct synq_net *sn, u32 own_bytes, u32 bytes)
+/*
+ * Charges bytes of a request, for a listener that has @own_bytes already; false: too many.
+ * Requests have half of what connections may have, so that these can always be held, and
+ * what follows the @first segment has half of that, so that long requests leave room.
+ */
+bool synq_hold_take_bytes(struct synq_net *sn, u32 own_bytes, u32 bytes, bool first)
 {
 	u32 own = atomic_add_return(bytes, &sn->held_bytes);
 	u32 all = atomic_add_return(bytes, &all_bytes);
 
-	if (own_bytes + bytes <= all_bytes_max / 4 && own <= all_bytes_max / 2 &&
-	    all <= all_bytes_max)
+	if (own_bytes + bytes <= all_bytes_max / (first ? 8 : 16) &&
+	    own <= all_bytes_max / 4 && all <= all_bytes_max / 2)
 		return true;
 	synq_hold_give_bytes(sn, bytes);
 	return false;

@@ -268,7 +268,7 @@ bool synq_followed_is_answer_to(const struct synq_followed *conn, const struct t
 }
 
 /* As TCP wants it (RFC 5961), or behind a FIN. */
-static bool is_reset(const struct synq_followed *conn, const struct tcphdr *th)
+bool synq_followed_is_reset(const struct synq_followed *conn, const struct tcphdr *th)
 {
 	return th->rst && ntohl(th->seq) - READ_ONCE(conn->came) <= 1;
 }
@@ -303,7 +303,7 @@ bool synq_seen_in(const struct net *net, struct sk_buff *skb, const struct tcphd
 	if (unlikely(state == SYNQ_INSIDE_HELD) && okfn &&
 	    synq_request_follow(conn, skb, th, len, okfn))
 		return true;
-	is_end = is_reset(conn, th);
+	is_end = synq_followed_is_reset(conn, th);
 	if (!is_end && (!synq_followed_is_answer_to(conn, th) ||
 			!synq_followed_is_new(&conn->came, ntohl(th->seq), len) ||
 			synq_followed_is_waiting(state)))

@@ -35,8 +35,10 @@
  *    gives what is in @due to IP at each tick.  The function that takes a segment out of @due,
  *    under the lock, owns it.
  * 3. When a connection ends its segments move to @due.  A closed listener holds
- *    nothing: closing it ends its connections first, and gives what is in @due to IP.
- * 4. Segments are given to IP with no lock of ours, as TCP takes the socket's lock.
+ *    nothing: closing it stops the timer, then ends its connections, and gives what is in
+ *    @due to IP.  What was held when the timer could not be started any more is among that.
+ * 4. Segments are given to IP by the timer and by who closes, never from a hook: TCP takes
+ *    the lock of a socket, which whoever sends the segment may have (tc's redirection).
  * 5. A held segment pins nothing but its route: its device is looked up again by its index,
  *    and its reference to conntrack is dropped.
  * 6. If anything fails the request passes: no memory, too many bytes, no route.
@@ -63,7 +65,7 @@
 #define BYTES_MAX	(128 << 10)	/* likewise: truesize */
 #define TIME_MAX_NS	((u64)NSEC_PER_SEC)
 #define AT_ONCE		256		/* requests in one tick */
-#define GIVE_AT_ONCE	1024		/* segments */
+#define GIVE_AT_ONCE	256		/* segments */
 #define AHEAD_MAX	BIT(24)		/* bytes: no window is as large, or hardly any */
 
 static synq_okfn okfn_of[2];	/* IPv4, IPv6; from the first segment on */
@@ -134,7 +136,8 @@ static bool append(struct synq_followed *conn, struct sk_buff *copy)
 
 	lockdep_assert_held(&inside->lock);
 	if (!has_space(conn, copy) ||
-	    !synq_hold_take_bytes(conn->record->sn, inside->bytes, copy->truesize))
+	    !synq_hold_take_bytes(conn->record->sn, inside->bytes, copy->truesize,
+				  skb_queue_empty(&conn->segments)))
 		return false;
 	inside->bytes += copy->truesize;
 	conn->bytes += copy->truesize;
@@ -266,18 +269,6 @@ static void release(struct synq_followed *conn, enum synq_counter counter, u64 n
 	synq_followed_begin(conn, now_ns);
 }
 
-/* Gives its request to TCP at once, before the segment of the caller. */
-static void flush(struct synq_followed *conn)
-{
-	struct synq_inside *inside = &conn->record->inside;
-
-	spin_lock_bh(&inside->lock);
-	if (conn->state == SYNQ_INSIDE_HELD && !conn->dead)
-		release(conn, SYNQ_COUNT_REQUEST_FLUSHED, ktime_get_ns());
-	spin_unlock_bh(&inside->lock);
-	synq_request_give(conn->record);
-}
-
 /**
  * synq_request_hold() - hold the next request of a quiet connection, if it has to wait
  * @conn: the connection
@@ -317,13 +308,14 @@ bool synq_request_hold(struct synq_followed *conn, struct sk_buff *skb,
 	spin_unlock_bh(&inside->lock);
 	if (!holds)
 		kfree_skb(copy);
-	else if (!synq_hold_arm(conn->record))
-		flush(conn);
+	else
+		synq_hold_arm(conn->record);
 	return holds || waits;
 }
 
 /*
- * Does it belong to what is held?  So does a reset: TCP judges it after the rest.
+ * Does it belong to what is held?  So does a reset that is right behind it: TCP judges it after
+ * the rest.  To others TCP gives its own answer.
  * TCP ignores a segment that acknowledges what was never sent.
  */
 static bool is_behind(const struct synq_followed *conn, const struct tcphdr *th, u32 len)
@@ -331,7 +323,7 @@ static bool is_behind(const struct synq_followed *conn, const struct tcphdr *th,
 	u32 end = ntohl(th->seq) + len + th->fin;
 
 	if (th->rst)
-		return end - conn->from <= AHEAD_MAX;
+		return synq_followed_is_reset(conn, th);
 	return (len || th->fin) && end != conn->from && end - conn->from <= AHEAD_MAX &&
 	       synq_followed_is_answer_to(conn, th);
 }

@@ -77,8 +77,9 @@ def claims(view):
         yield at_most("preferred p99, within a service time of the server's own limit's",
                       p99.low / 1e3,
                       limit.request_interval(.99).high / 1e3 + cell.service_ms, "ms")
+        # With its limit a server may serve nobody in time.
         yield at_least("useful goodput, of that of the server's own limit",
-                       synq.goodput() / limit.goodput(), .95, "%")
+                       synq.goodput() / max(limit.goodput(), 1e-3), .95, "%")
     if cell.ordinary + cell.preferred < 1:
         yield at_least("goodput, of stock's", synq.goodput() / stock.goodput(), .98, "%")
 
