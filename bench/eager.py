@@ -115,10 +115,12 @@ class Eager(Server):
 
     def prepare(self):
         script = self.tmp / "start"
-        words = ["#!/bin/sh", "trap 'kill 0' TERM"]
+        # A shell gives what it starts in the background no input, and accept_server ends
+        # with its input.
+        words = ["#!/bin/sh", "trap 'kill 0' TERM", "exec 3<&0"]
         for command in (self.helper(), self.main()):
             if command:
-                words.append(" ".join(map(str, command)) + " &")
+                words.append(" ".join(map(str, command)) + " <&3 &")
             if command and self.ready:
                 words.append(f"until [ -e {self.tmp}/{self.ready} ]; do sleep .1; done")
                 self.ready = None
