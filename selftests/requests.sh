@@ -82,15 +82,17 @@ golden=$LAST
 must_come 10 counter_is gold quiet_now 2
 must_come 10 has "$TMP/gold" "^stage 1"
 before=$(lines "$TMP/server" ^request)
+# On a slow machine a first request may come so late that it is held as a further one.
+held=$(counter bulk request_held) gold_held=$(counter gold request_held)
 touch "$TMP/stage.1"
-must_come 10 counter_from bulk request_held 15
+must_come 10 counter_from bulk request_held $((held + 15))
 touch "$TMP/gold_stage.2"
 must_come 20 all_answered 1 20
 must_come 10 has "$TMP/gold" "^stage 2"
 place=$(grep -n '^request 10\.1\.' "$TMP/server" | tail -n 1)
 within "on: the first class is before the others" "$((${place%%:*} - 1 - before))" 2 14
-within "on: all but a few of bulk were held" "$(counter bulk request_held)" 16 20
-is "on: none of gold" "$(counter gold request_held)" 0
+within "on: all but a few of bulk were held" $(($(counter bulk request_held) - held)) 16 20
+is "on: none of gold" "$(counter gold request_held)" "$gold_held"
 is "on: each was let go when there was room" "$(counter bulk request_released)" \
 	"$(counter bulk request_held)"
 adds_up_requests "on"
