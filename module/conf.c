@@ -302,6 +302,8 @@ static void replace(struct synq_net *sn, struct synq_conf *conf, unsigned long d
 
 	if (conf)
 		conf->serial = atomic64_inc_return(&serial);
+	/* Pairs with READ_ONCE in synq_edit_expire(). */
+	WRITE_ONCE(sn->serial, conf ? conf->serial : 0);
 	rcu_assign_pointer(sn->conf, conf);
 	if (conf) {
 		synq_index_later(sn, delay);

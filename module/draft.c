@@ -309,7 +309,7 @@ int synq_draft_commit(struct synq_net *sn, u32 portid, const u32 *changes,
 	} else {
 		/* What is over does not come back. */
 		err = trial_refuse(sn, extack) ?:
-		      synq_edit_expire(draft->conf, synq_expire_now()) ?:
+		      synq_edit_expire(draft->conf, synq_expire_now(), NULL) ?:
 		      synq_conf_finish(draft->conf, sn->net, extack) ?:
 		      attach(sn, draft->conf, extack);
 	}

@@ -164,7 +164,7 @@ int synq_edit_del_class(struct synq_conf *conf, const char *name,
 		NL_SET_ERR_MSG(extack, "a built-in class cannot be deleted");
 		return -EINVAL;
 	}
-	if (class->matches && synq_edit_expire(conf, synq_expire_now()))
+	if (class->matches && synq_edit_expire(conf, synq_expire_now(), NULL))
 		return -ENOMEM;
 	if (class->matches) {
 		NL_SET_ERR_MSG(extack, "matches still use this class");

@@ -50,7 +50,7 @@ int synq_edit_del_match(struct synq_conf *conf,
 			const struct synq_prefix *prefix,
 			const struct synq_service_key *service, bool exist,
 			struct netlink_ext_ack *extack);
-int synq_edit_expire(struct synq_conf *conf, u32 now);
+int synq_edit_expire(struct synq_conf *conf, u32 now, const u64 *serial);
 int synq_edit_add_listener(struct synq_net *sn, struct synq_conf *conf, u16 port,
 			   const struct synq_edit *edit,
 			   struct netlink_ext_ack *extack);

@@ -44,8 +44,6 @@ static struct synq_conf *copy_if_due(struct synq_net *sn, u32 now, u64 *serial)
 	mutex_lock(&sn->lock);
 	conf = in_force(sn);
 	if (conf && synq_expire_is_over(conf->first_end, now)) {
-		sn->expire_after = now + 1 + synq_conf_matches(conf) /
-					     MATCHES_PER_SECOND;
 		*serial = conf->serial;
 		old = set_active_memcg(conf->payer);
 		copy = synq_conf_copy(conf);
@@ -55,10 +53,10 @@ static struct synq_conf *copy_if_due(struct synq_net *sn, u32 now, u64 *serial)
 	return copy;
 }
 
-static bool take_out(struct synq_conf *copy, u32 now)
+static bool take_out(const struct synq_net *sn, struct synq_conf *copy, u32 now)
 {
 	struct mem_cgroup *old = set_active_memcg(copy->payer);
-	int err = synq_edit_expire(copy, now);
+	int err = synq_edit_expire(copy, now, &sn->serial);
 
 	set_active_memcg(old);
 	return !err;
@@ -84,8 +82,8 @@ static bool put_in_force(struct synq_net *sn, struct synq_conf *copy)
 
 /*
  * The copy is worked on without the lock: that may take seconds where its payer is near its
- * limit.  Nobody else has it, and what it shares with others is not written to.  It is of no use
- * if there has been a commit meanwhile, which has taken out what was due itself.
+ * limit.  Nobody else has it, and what it shares with others is not written to.  When there is a
+ * commit meanwhile, or the namespace goes, it is of no use: a commit takes out what is due itself.
  */
 static void expire(struct work_struct *work)
 {
@@ -97,9 +95,14 @@ static void expire(struct work_struct *work)
 	bool done;
 
 	copy = copy_if_due(sn, now, &serial);
-	done = copy && take_out(copy, now);
+	done = copy && take_out(sn, copy, now);
 
 	mutex_lock(&sn->lock);
+	if (copy)
+		sn->expire_after = synq_expire_now() + 1 +
+				   synq_conf_matches(copy) / MATCHES_PER_SECOND;
+	else if (serial)
+		sn->expire_after = now + 2;
 	done = done && in_force(sn) && in_force(sn)->serial == serial &&
 	       put_in_force(sn, copy);
 	synq_expire_later(sn);

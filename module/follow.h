@@ -56,6 +56,7 @@ struct synq_endpoints {
  * @state: enum synq_inside_state
  * @was_stuck: its last request was answered too late
  * @on_trial: its present request does not count, since it was stuck before
+ * @is_reset: a reset waits behind its request
  * @dead: it has left the hash
  * @rcu: freed after a grace period
  */
@@ -77,6 +78,7 @@ struct synq_followed {
 	u8 state;
 	bool was_stuck;
 	bool on_trial;
+	bool is_reset;
 	bool dead;
 	struct rcu_head rcu;
 };

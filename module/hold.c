@@ -374,16 +374,15 @@ void synq_hold_arm(struct synq_record *record)
 
 /*
  * Charges bytes of a request, for a listener that has @own_bytes already; false: too many.
- * Requests have half of what connections may have, so that these can always be held, and
- * what follows the @first segment has half of that, so that long requests leave room.
+ * Requests have half of what connections may have, so that these can always be held.
  */
-bool synq_hold_take_bytes(struct synq_net *sn, u32 own_bytes, u32 bytes, bool first)
+bool synq_hold_take_bytes(struct synq_net *sn, u32 own_bytes, u32 bytes)
 {
 	u32 own = atomic_add_return(bytes, &sn->held_bytes);
 	u32 all = atomic_add_return(bytes, &all_bytes);
 
-	if (own_bytes + bytes <= all_bytes_max / (first ? 8 : 16) &&
-	    own <= all_bytes_max / 4 && all <= all_bytes_max / 2)
+	if (own_bytes + bytes <= all_bytes_max / 8 && own <= all_bytes_max / 4 &&
+	    all <= all_bytes_max / 2)
 		return true;
 	synq_hold_give_bytes(sn, bytes);
 	return false;

@@ -81,7 +81,7 @@ int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 void synq_hold_promoting(struct request_sock *req);
 void synq_hold_promoted(struct request_sock *req, bool promoted);
 void synq_hold_arm(struct synq_record *record);
-bool synq_hold_take_bytes(struct synq_net *sn, u32 own_bytes, u32 bytes, bool first);
+bool synq_hold_take_bytes(struct synq_net *sn, u32 own_bytes, u32 bytes);
 void synq_hold_give_bytes(struct synq_net *sn, u32 bytes);
 bool synq_hold_is_before(const struct synq_record *record,
 			 const struct synq_conf *conf,

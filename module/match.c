@@ -241,14 +241,16 @@ int synq_edit_del_match(struct synq_conf *conf,
 	return 0;
 }
 
-static int expire(struct synq_conf *conf, struct synq_lpm *lpm, u32 now)
+static int expire(struct synq_conf *conf, struct synq_lpm *lpm, u32 now, const u64 *serial)
 {
 	const struct synq_lpm_node *node;
 	u32 cursor = 0;
 	int err = 0;
 
 	while (!err && (cursor = synq_lpm_walk(lpm, cursor, &node))) {
-		if (synq_expire_is_over(node->end, now))
+		if (serial && READ_ONCE(*serial) != conf->serial)
+			err = -ECANCELED;
+		else if (synq_expire_is_over(node->end, now))
 			err = take_out(conf, lpm, node);
 		else
 			conf->first_end = synq_expire_first(conf->first_end,
@@ -263,11 +265,12 @@ static int expire(struct synq_conf *conf, struct synq_lpm *lpm, u32 now)
  * synq_edit_expire() - remove the matches that have expired
  * @conf: not published; of no use after an error
  * @now: from synq_expire_now()
+ * @serial: of what is in force; ends when that is not the one that @conf was copied from; or NULL
  *
  * Context: process; nobody else has @conf
- * Return: 0 or -ENOMEM
+ * Return: 0, -ENOMEM or -ECANCELED
  */
-int synq_edit_expire(struct synq_conf *conf, u32 now)
+int synq_edit_expire(struct synq_conf *conf, u32 now, const u64 *serial)
 {
 	struct synq_service_key key;
 	unsigned int i;
@@ -276,14 +279,14 @@ int synq_edit_expire(struct synq_conf *conf, u32 now)
 	if (!synq_expire_is_over(conf->first_end, now))
 		return 0;
 	conf->first_end = 0;
-	err = expire(conf, &conf->lpm[0], now) ?:
-	      expire(conf, &conf->lpm[1], now);
+	err = expire(conf, &conf->lpm[0], now, serial) ?:
+	      expire(conf, &conf->lpm[1], now, serial);
 	/* Backwards, since removing a service moves those behind it. */
 	for (i = conf->n_services; i-- && !err;) {
 		struct synq_service *service = &conf->service[i];
 
-		err = expire(conf, &service->lpm[0], now) ?:
-		      expire(conf, &service->lpm[1], now);
+		err = expire(conf, &service->lpm[0], now, serial) ?:
+		      expire(conf, &service->lpm[1], now, serial);
 		key = service->key;
 		tidy_service(conf, &key);
 	}

@@ -204,6 +204,8 @@ static void look_at(struct synq_net *sn, const struct synq_conf *conf,
 		port->watch = watch;
 	}
 	is_stale = watch->run != sn->watch;
+	if (is_stale)
+		memset(watch->event, 0, sizeof(watch->event));
 	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
 		const struct synq_class *class = &conf->class[slot];
 

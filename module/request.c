@@ -41,7 +41,7 @@
  *    the lock of a socket, which whoever sends the segment may have (tc's redirection).
  * 5. A held segment pins nothing but its route: its device is looked up again by its index,
  *    and its reference to conntrack is dropped.
- * 6. If anything fails the request passes: no memory, too many bytes, no route.
+ * 6. If anything fails the request passes: no memory, too many bytes of all, no route.
  *
  * Softirq, or process context (NFQUEUE: with BH on), under rcu_read_lock().
  */
@@ -121,23 +121,20 @@ static bool is_there(const struct synq_followed *conn, const struct sk_buff *cop
 	return false;
 }
 
-/* The first segment of a request may have any size: otherwise it would not wait. */
+/* For one more; the first segment of a request may have any size. */
 static bool has_space(const struct synq_followed *conn, const struct sk_buff *copy)
 {
-	return skb_queue_empty(&conn->segments) ||
-	       (skb_queue_len(&conn->segments) < SEGMENTS_MAX &&
-		conn->bytes + copy->truesize <= BYTES_MAX);
+	return skb_queue_len(&conn->segments) < SEGMENTS_MAX &&
+	       conn->bytes + copy->truesize <= BYTES_MAX;
 }
 
-/* Adds a copy to what its connection holds; false: it cannot. */
+/* Adds a copy to what its connection holds; false: all hold too much already. */
 static bool append(struct synq_followed *conn, struct sk_buff *copy)
 {
 	struct synq_inside *inside = &conn->record->inside;
 
 	lockdep_assert_held(&inside->lock);
-	if (!has_space(conn, copy) ||
-	    !synq_hold_take_bytes(conn->record->sn, inside->bytes, copy->truesize,
-				  skb_queue_empty(&conn->segments)))
+	if (!synq_hold_take_bytes(conn->record->sn, inside->bytes, copy->truesize))
 		return false;
 	inside->bytes += copy->truesize;
 	conn->bytes += copy->truesize;
@@ -267,6 +264,9 @@ static void release(struct synq_followed *conn, enum synq_counter counter, u64 n
 	synq_followed_count(conn, counter);
 	make_due(conn);
 	synq_followed_begin(conn, now_ns);
+	/* The hook does not see the reset again. */
+	if (conn->is_reset)
+		synq_followed_end(conn);
 }
 
 /**
@@ -299,7 +299,8 @@ bool synq_request_hold(struct synq_followed *conn, struct sk_buff *skb,
 	spin_lock_bh(&inside->lock);
 	/* Another segment may have come first, on another CPU. */
 	waits = conn->state == SYNQ_INSIDE_HELD && !conn->dead;
-	if (waits || (conn->state == SYNQ_INSIDE_QUIET && !conn->dead && !inside->closed))
+	if (waits ? has_space(conn, copy) :
+		    conn->state == SYNQ_INSIDE_QUIET && !conn->dead && !inside->closed)
 		holds = append(conn, copy);
 	if (holds && !waits) {
 		synq_followed_count(conn, SYNQ_COUNT_REQUEST_HELD);
@@ -313,6 +314,18 @@ bool synq_request_hold(struct synq_followed *conn, struct sk_buff *skb,
 	return holds || waits;
 }
 
+/* The sequence number after all that is held. */
+static u32 end_of(const struct synq_followed *conn)
+{
+	const struct sk_buff *skb;
+	u32 end = conn->from;
+
+	skb_queue_walk(&conn->segments, skb)
+		if (after(cb(skb)->end, end))
+			end = cb(skb)->end;
+	return end;
+}
+
 /*
  * Does it belong to what is held?  So does a reset that is right behind it: TCP judges it after
  * the rest.  To others TCP gives its own answer.
@@ -323,9 +336,25 @@ static bool is_behind(const struct synq_followed *conn, const struct tcphdr *th,
 	u32 end = ntohl(th->seq) + len + th->fin;
 
 	if (th->rst)
-		return synq_followed_is_reset(conn, th);
+		return ntohl(th->seq) - end_of(conn) <= 1;
 	return (len || th->fin) && end != conn->from && end - conn->from <= AHEAD_MAX &&
 	       synq_followed_is_answer_to(conn, th);
+}
+
+/* Adds a copy of a segment that belongs to what is held; false: nothing is held any more. */
+static bool add_behind(struct synq_followed *conn, struct sk_buff **copy,
+		       const struct tcphdr *th, u32 len)
+{
+	if (!*copy || is_there(conn, *copy) || !has_space(conn, *copy))
+		return true;
+	if (!append(conn, *copy)) {
+		release(conn, SYNQ_COUNT_REQUEST_FLUSHED, ktime_get_ns());
+		return false;
+	}
+	synq_followed_is_new(&conn->came, ntohl(th->seq), len);
+	conn->is_reset |= th->rst;
+	*copy = NULL;
+	return true;
 }
 
 /**
@@ -336,8 +365,9 @@ static bool is_behind(const struct synq_followed *conn, const struct tcphdr *th,
  * @len: bytes of data
  * @okfn: what LOCAL_IN continues with
  *
- * If there is no space for it, it is dropped, as on the way; the client retransmits it.
- * A pure ACK goes on.
+ * If its connection has no space for it, it is dropped, as on the way; the client retransmits
+ * it, unless it is a reset, which goes on.  If all hold too much it goes on, and so does what
+ * is held of its connection.  A pure ACK goes on.
  *
  * Context: rcu_read_lock(), no lock of ours, nor of a socket
  * Return: true if the segment does not go on
@@ -346,21 +376,19 @@ bool synq_request_follow(struct synq_followed *conn, struct sk_buff *skb,
 			 const struct tcphdr *th, u32 len, synq_okfn okfn)
 {
 	struct synq_inside *inside = &conn->record->inside;
-	struct sk_buff *copy;
-	bool waits, kept;
+	struct sk_buff *copy, *made;
+	bool waits;
 
 	if (!len && !th->fin && !th->rst)
 		return false;
 	copy = copy_of(skb, th, len, okfn);
+	made = copy;
 	spin_lock_bh(&inside->lock);
-	waits = conn->state == SYNQ_INSIDE_HELD && !conn->dead && is_behind(conn, th, len);
-	kept = waits && copy && (th->rst || !is_there(conn, copy)) && append(conn, copy);
-	if (kept)
-		synq_followed_is_new(&conn->came, ntohl(th->seq), len);
+	waits = conn->state == SYNQ_INSIDE_HELD && !conn->dead && is_behind(conn, th, len) &&
+		add_behind(conn, &copy, th, len);
 	spin_unlock_bh(&inside->lock);
-	if (!kept)
-		kfree_skb(copy);
-	return waits || !skb_dst(skb);
+	kfree_skb(copy);
+	return (waits && (!th->rst || (made && !copy))) || !skb_dst(skb);
 }
 
 /**

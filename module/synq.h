@@ -208,6 +208,7 @@ struct synq_net {
 	struct synq_given_up given_up[SYNQ_GIVEN_UP];
 	struct work_struct attach_work;	/* set up by listener.c */
 	struct delayed_work tend_work;	/* listener.c */
+	u64 serial;				/* conf.c: of @conf; 0: there is none */
 	struct delayed_work index_work;		/* chunks.c */
 	struct delayed_work watch_work;		/* netlink_watch.c */
 	u32 watch;			/* netlink_watch.c: grows when the worker stops */

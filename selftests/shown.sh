@@ -47,14 +47,23 @@ shown() {
 
 # complete CONF: with classes that it refers to, and their prefixes in files
 complete() {
-	local word priority=9 path
-	while read -r _ word; do
-		grep -q "class add $word " <<<"$1" || echo "class add $word priority $((++priority))"
-	done < <(grep -oE 'class [a-z]+' <<<"$1" | grep -v 'class add' | sort -u)
-	while read -r _ path; do
-		echo "192.0.2.$((++priority))" >"$TMP/$path"
-	done < <(grep -oE 'source-file [^ ]+' <<<"$1")
-	echo "$1"
+	echo "$1" | awk -v dir="$TMP" '
+	{
+		conf = conf $0 "\n"
+		for (i = 1; i < NF; i++)
+			if ($i == "class" && $(i + 1) != "add")
+				wanted[$(i + 1)]
+			else if ($i == "source-file")
+				print "192.0.2." ++n > (dir "/" $(i + 1))
+	}
+	/^class add/ { there[$3] }
+	END {
+		priority = 9
+		for (class in wanted)
+			if (!(class in there))
+				print "class add " class " priority " ++priority
+		printf "%s", conf
+	}'
 }
 
 # run COMMAND: in $SRV
