@@ -117,7 +117,7 @@ sed -n 's/^request \(10\.3\.[0-9.]*\) \([0-9]*\) c.*/\1 \2/p' "$TMP/server" |
 must_come 10 counter_is bulk request_held_now 0
 is "silent: a reset that is none lets nothing go" "$(counter bulk request_flushed)" "$flushed"
 within "silent: they are let go within a second" $(($(ms) - since)) 0 1600
-within "silent: since it is over" "$(($(counter bulk request_overdue) - overdue))" 5 10
+within "silent: since it is over" "$(($(counter bulk request_overdue) - overdue))" 2 10
 rm "$TMP/stop"
 check "silent: all are answered later" wait_for 10 all_answered 1 10
 adds_up_requests "silent"
