@@ -36,6 +36,7 @@
 #define MEAN_LEAST_NS	(250ULL * NSEC_PER_MSEC)
 #define PAUSE_NS	(NSEC_PER_SEC / 10)
 #define OPENED_MAX	16
+#define STOPPED_NS	(NSEC_PER_SEC / 10)
 
 /**
  * synq_inside_init() - nothing is inside
@@ -151,6 +152,18 @@ static u32 all_busy(const struct synq_inside *inside)
 	return busy;
 }
 
+/*
+ * A server that does not accept cannot answer.  More connections inside would only wait for it,
+ * and all be worked on when it goes on.  A moment is nothing: it accepts one after the other.
+ */
+static bool is_stopped(struct synq_inside *inside, const struct sock *sk, u64 now_ns)
+{
+	lockdep_assert_held(&inside->lock);
+	if (!READ_ONCE(sk->sk_ack_backlog) || now_ns - inside->ticked_ns > PAUSE_NS)
+		inside->drained_ns = now_ns;
+	return now_ns - inside->drained_ns > STOPPED_NS;
+}
+
 /* A few that take very long make no difference; if nearly all do, it grows. */
 static void add_to_mean(struct synq_inside *inside, u64 took_ns)
 {
@@ -188,15 +201,17 @@ void synq_inside_answered(struct synq_inside *inside, u64 took_ns, bool counted,
 void synq_inside_tick(struct synq_record *record, u32 held)
 {
 	struct synq_inside *inside = &record->inside;
+	bool is_excused;
 	u64 now_ns;
 
 	spin_lock(&inside->lock);
 	/* Not before: an answer may have gone out meanwhile. */
 	now_ns = ktime_get_ns();
 	synq_follow_age(inside, now_ns);
+	is_excused = is_stopped(inside, record->sk, now_ns);
 	if (!held || now_ns - inside->ticked_ns > PAUSE_NS)
 		close_again(inside, now_ns);
-	else if (READ_ONCE(record->sk->sk_ack_backlog))
+	else if (is_excused)
 		synq_climb_excuse(&inside->climb);
 	else
 		open_if_blind(inside, now_ns);

@@ -52,6 +52,7 @@ enum synq_inside_state {
  * @mean_ns: mean time to the first byte of an answer
  * @answered_ns: monotonic clock, when the last answer went out, or the limit was doubled
  * @ticked_ns: when synq_inside_tick() was called last
+ * @drained_ns: when the accept queue was last seen empty
  * @climb: finds the limit, if none is given
  */
 struct synq_inside {
@@ -70,6 +71,7 @@ struct synq_inside {
 	u64 mean_ns;
 	u64 answered_ns;
 	u64 ticked_ns;
+	u64 drained_ns;
 	struct synq_climb climb;
 };
 

@@ -30,11 +30,11 @@ crowd() {
 	is "$1: all of them" "$(lines "$TMP/crowd" ^acked)" "$CROWD"
 }
 
-# silent LIMIT: a server that never answers, which is counted; six tests
+# silent LIMIT: a server that never answers, which is counted, nor accepts at once; six tests
 silent() {
 	sq flush
 	inside_conf "inside $1"
-	eager -k -Q "" $PORT
+	eager -k -Q "" -W 3 $PORT
 	manage
 	before=$(counter bulk held)
 	crowd "silent, $1"

@@ -17,6 +17,7 @@
  *   -R N	prints "refilled US" for each connection but the first N that it accepts: how
  *		long before that the answer went out after which N - 1 were left
  *   -T		accepts what is for other hosts (TPROXY)
+ *   -W MS	needs so long to accept each
  *   -S FILE	while it exists no worker begins or ends
  *   -E FILE	ends when it exists, and prints "stalled MS": the time in which it did not run,
  *		in pieces of more than 20 ms
@@ -63,6 +64,7 @@ static struct {
 	bool keep;
 	int refills;
 	bool transparent;
+	int accept_ms;
 	const char *banner;
 	const char *flight;
 	const char *quiet;
@@ -286,6 +288,8 @@ static void accept_all(int listener)
 		fd = accept4(listener, &peer.sa, &peer.len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
+		if (opt.accept_ms)
+			usleep(1000 * opt.accept_ms);
 		if (opt.refills)
 			print_refill();
 		conn = calloc(1, sizeof(*conn));
@@ -372,7 +376,7 @@ static void parse(int argc, char **argv)
 	int c;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((c = getopt(argc, argv, "N:a:b:j:t:kTR:B:F:Q:L:U:P:S:E:")) != -1) {
+	while ((c = getopt(argc, argv, "N:a:b:j:t:kTW:R:B:F:Q:L:U:P:S:E:")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 'a': address_parse(&opt.address, optarg); break;
@@ -380,6 +384,7 @@ static void parse(int argc, char **argv)
 		case 'j': opt.workers = number(optarg, 1, WORKERS_MAX); break;
 		case 't': opt.service_ms = number(optarg, 0, 60000); break;
 		case 'k': opt.keep = true; break;
+		case 'W': opt.accept_ms = number(optarg, 0, 1000); break;
 		case 'R': opt.refills = number(optarg, 1, JOBS / 2); break;
 		case 'T': opt.transparent = true; break;
 		case 'B': opt.banner = optarg; break;
