@@ -99,7 +99,7 @@ background "$TMP/bpf" "$PEER" bpf -E "$TMP/bpf.end" verdict "$serving"
 must_come 10 has "$TMP/bpf" '^(attached|skip|tcp_peer)'
 if has "$TMP/bpf" ^attached; then
 	crowd "a sockmap's verdict"
-	check "a sockmap's verdict: it is counted" test "$(counter bulk stuck)" -ge 1
+	check "a sockmap's verdict: it is counted" wait_for 5 counter_from bulk stuck 1
 	check "a sockmap's verdict: nobody is held" counter_is bulk held_now 0
 	check "a sockmap's verdict: unloads" rmmod synq
 	load_synq
