@@ -100,7 +100,7 @@ is "each has a configuration of its own" \
 	"1 1"
 fill managed
 mine=("${filled[@]}")
-is "counted here" "$(counter bulk promoted)" 40
+check "counted here" wait_for 10 counter_is bulk promoted 40
 is "and not there" "$(in_pair counter bulk promoted)" 0
 in_pair sq flush
 is "flushed there" "$(in_pair sq save | grep -vc '^#')" 0

@@ -113,7 +113,8 @@ stop "${fillers[@]}"
 
 # --- the same SYN, and another ---
 sq flush
-conf "rate 1/second burst 1 max-wait none"
+# No token comes meanwhile, however slow the machine is.
+conf "rate 1/hour burst 1 max-wait none"
 segments -n 100
 is "none came before" "$(counter bulk retries)" 0
 before=$(counter bulk excess_dropped)
