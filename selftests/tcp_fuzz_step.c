@@ -29,6 +29,7 @@
 #define MOVE_MS		12	/* at most, between two calls that move a queue */
 
 #define SMCPROTO_SMC6	1
+#define SMC_TRIES	16	/* 6.1 does not share its port, which others have */
 
 struct place place[PLACES];
 
@@ -158,13 +159,18 @@ static void share_port(int fd, struct rng *rng)
  */
 static int smc_listener(int family, struct rng *rng)
 {
-	struct address at = any_address(family, rng);
 	int fd = socket(AF_SMC, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 			family == AF_INET6 ? SMCPROTO_SMC6 : 0);
-	int error;
+	int error, tries = SMC_TRIES;
 
 	share_port(fd, rng);
-	error = result_of(bind(fd, &at.sa, at.len) ?: listen(fd, 64));
+	do {
+		struct address at = any_address(family, rng);
+
+		error = result_of(bind(fd, &at.sa, at.len));
+	} while (error == EADDRINUSE && --tries);
+	if (!error)
+		error = result_of(listen(fd, 64));
 	count(SMC, error);
 	if (error) {
 		close(fd);
