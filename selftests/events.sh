@@ -20,10 +20,10 @@ told_of() {
 ended() {
 	local words=$1 sum=0 name
 	shift
+	check "$words: it ends" wait_for 20 told_of "bulk: $words no more, "
 	for name; do
 		sum=$((sum + $(counter bulk "$name")))
 	done
-	check "$words: it ends" wait_for 20 told_of "bulk: $words no more, "
 	is "$words: all were counted" \
 		"$(sed -n "s/^port $PORT, class bulk: $words no more, \([0-9]*\) .*/\1/p" "$TMP/monitor")" $sum
 	is "$words: one line when it begins" \
