@@ -15,10 +15,11 @@
  * other reference was put after a grace period behind the last reader
  * (synq_conf_free()), and refcount_dec_and_test() is a release.  So the loads of the
  * readers come before it, and by a control dependency the draft's stores come after it
- * has seen the count of 1.  A count that falls meanwhile costs a copy, nothing else.
+ * has seen the count of 1.  A count that falls meanwhile costs a copy, nothing else.  All this
+ * holds for the copy that expire.c edits without the lock as well.
  *
- * An index (lpm.c) belongs to one trie and one configuration.  It is made when the
- * configuration has been in force for a second, by the second part of this file.
+ * An index (lpm.c) belongs to one trie and one configuration.  The second part of this file
+ * makes it.
  *
  * Process context.
  */
@@ -269,10 +270,9 @@ void synq_chunks_drop(struct synq_lpm *lpm)
  * Makes indexes (lpm.c) of the tables of prefixes that are in force and large enough.  With
  * an index a SYN is classified in about the same time by ten prefixes and by a million.
  *
- * Making an index takes longer than adding a prefix.  So it is made only when a
- * configuration has been in force for a second, or at once if matches have ended; while changes
- * come faster, there is none.
- * Lookups find the same with an index and without.  If there is no memory for it, lookups
+ * Making an index takes longer than adding a prefix.  So it is made only when a configuration
+ * has been in force for a second; while commits come faster, there is none.  After matches have
+ * ended it is made at once.  Lookups find the same with an index and without.  If there is no memory for it, lookups
  * stay slow until the next change, and the failure is counted.
  *
  * DOC: what the memory is charged to

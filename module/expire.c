@@ -62,11 +62,10 @@ static bool take_out(const struct synq_net *sn, struct synq_conf *copy, u32 now)
 	return !err;
 }
 
-/* True: the copy is in force. */
-static bool put_in_force(struct synq_net *sn, struct synq_conf *copy)
+/* True: the copy is in force now, and not what it was made from. */
+static bool put_in_force(struct synq_net *sn, struct synq_conf *conf,
+			 struct synq_conf *copy)
 {
-	struct synq_conf *conf = in_force(sn);
-
 	if (copy->n_services != conf->n_services)
 		sn->expire_moved++;
 	if (synq_conf_matches(copy) == synq_conf_matches(conf)) {
@@ -90,7 +89,7 @@ static void expire(struct work_struct *work)
 	struct synq_net *sn = container_of(to_delayed_work(work),
 					   struct synq_net, expire_work);
 	const u32 now = synq_expire_now();
-	struct synq_conf *copy;
+	struct synq_conf *conf, *copy;
 	u64 serial = 0;
 	bool done;
 
@@ -98,13 +97,11 @@ static void expire(struct work_struct *work)
 	done = copy && take_out(sn, copy, now);
 
 	mutex_lock(&sn->lock);
-	if (copy)
+	conf = in_force(sn);
+	if (serial && conf)
 		sn->expire_after = synq_expire_now() + 1 +
-				   synq_conf_matches(copy) / MATCHES_PER_SECOND;
-	else if (serial)
-		sn->expire_after = now + 2;
-	done = done && in_force(sn) && in_force(sn)->serial == serial &&
-	       put_in_force(sn, copy);
+				   synq_conf_matches(conf) / MATCHES_PER_SECOND;
+	done = done && conf && conf->serial == serial && put_in_force(sn, conf, copy);
 	synq_expire_later(sn);
 	mutex_unlock(&sn->lock);
 	if (!done)

@@ -204,12 +204,13 @@ static void look_at(struct synq_net *sn, const struct synq_conf *conf,
 		port->watch = watch;
 	}
 	is_stale = watch->run != sn->watch;
+	/* Nobody was told that they had begun. */
 	if (is_stale)
 		memset(watch->event, 0, sizeof(watch->event));
 	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
 		const struct synq_class *class = &conf->class[slot];
 
-		/* Of a new class the counters began at zero. */
+		/* The class has gone; the counters of a new one began at zero. */
 		if (watch->since[slot] != class->since || !class->name[0])
 			end_all(sn, port, slot);
 		watch->since[slot] = class->since;
