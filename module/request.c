@@ -341,7 +341,10 @@ static bool is_behind(const struct synq_followed *conn, const struct tcphdr *th,
 	       synq_followed_is_answer_to(conn, th);
 }
 
-/* Adds a copy of a segment that belongs to what is held; false: nothing is held any more. */
+/*
+ * Adds a copy of a segment that belongs to what is held, and takes it over, unless it is there or
+ * its connection has no space.  False: all hold too much, so that its request has been released.
+ */
 static bool add_behind(struct synq_followed *conn, struct sk_buff **copy,
 		       const struct tcphdr *th, u32 len)
 {
@@ -388,7 +391,9 @@ bool synq_request_follow(struct synq_followed *conn, struct sk_buff *skb,
 		add_behind(conn, &copy, th, len);
 	spin_unlock_bh(&inside->lock);
 	kfree_skb(copy);
-	return (waits && (!th->rst || (made && !copy))) || !skb_dst(skb);
+	if (th->rst)
+		waits = waits && made && !copy;
+	return waits || !skb_dst(skb);
 }
 
 /**

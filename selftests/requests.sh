@@ -11,7 +11,7 @@
 # came in another order than it was sent; if an account did not add up.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 56
+plan 58
 
 conf() {
 	apply <<-EOT
@@ -29,11 +29,11 @@ serve() {
 	manage
 }
 
-# kept N STAGES: N connections of bulk, open, whose first requests were answered
+# kept N STAGES [OPTION...]: N connections of bulk, open, whose first requests were answered
 kept() {
 	rm -f "$TMP"/stage.*
 	client "$TMP/bulk" -n "$1" -c "$1" -s 10.3.0.1 -S 100 -w 60000 -g "$TMP/stage" -G "$2" \
-		-K "$TMP/leave" $V4 $PORT
+		-K "$TMP/leave" "${@:3}" $V4 $PORT
 	clients=$LAST
 	must_come 20 counter_is bulk quiet_now "$1"
 }
@@ -43,6 +43,11 @@ adds_up_requests() {
 	is "$1: each that was held was let go" "$(counter bulk request_held)" \
 		"$(($(counter bulk request_released) + $(counter bulk request_overdue) +
 		    $(counter bulk request_flushed) + $(counter bulk request_held_now)))"
+}
+
+nobody_is_followed() {
+	counter_is bulk request_held_now 0 && counter_is bulk busy_now 0 &&
+		counter_is bulk stuck_now 0 && counter_is bulk quiet_now 0
 }
 
 all_answered() {	# STAGE N
@@ -170,6 +175,16 @@ check "its client leaves: what it sent comes first" \
 	wait_for 10 eval '[ $(($(lines "$TMP/server" ^request) - before)) = 10 ]'
 check "its client leaves: and then its end" wait_for 10 counter_is bulk quiet_now 0
 adds_up_requests "its client leaves"
+done_with
+conf "inside 1 requests on"
+serve eager -N "$SRV" -j 1 -t 1 -k -S "$TMP/stop"
+kept 10 1 -Z
+touch "$TMP/stop" "$TMP/stage.1"
+must_come 10 counter_from bulk request_held_now 5
+stop "$clients"
+check "its client resets: nobody is followed any more" wait_for 5 nobody_is_followed
+adds_up_requests "its client resets"
+rm "$TMP/stop"
 done_with
 conf "inside 1 requests on"
 serve eager -N "$SRV" -j 1 -t 1 -k -S "$TMP/stop"

@@ -21,7 +21,7 @@
  * md5|ao=ADDRESS signs what goes there.
  *
  * -H sends half a line, and no more.  -y MS reads a byte each MS, and has room for few.
- * -W answers each line "ping" with "pong".
+ * -W answers each line "ping" with "pong".  -Z ends with a reset, not a FIN.
  *
  * -g PREFIX -G N: then, N times, waits for PREFIX.1, PREFIX.2, ..., sends a line
  * on each connection and prints "stage N answered=N slowest=MS".
@@ -86,6 +86,7 @@ static struct {
 	bool no_answer;
 	bool mptcp;
 	bool fastopen;
+	bool resets;
 } opt = {
 	.step = 1, .number = 1, .concurrency = 1, .deadline_ms = 10000,
 	.patience_ms = 2000, .id = "c",
@@ -153,6 +154,7 @@ static void start(void)
 		.events = EPOLLIN | EPOLLOUT | EPOLLET,
 		.data.ptr = conn,
 	};
+	static const struct linger at_once = { .l_onoff = 1 };
 	struct address source;
 
 	conn->since = now_ms();
@@ -167,6 +169,8 @@ static void start(void)
 	if (opt.fastopen)
 		set_option(conn->fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1,
 			   "TCP_FASTOPEN_CONNECT");
+	if (opt.resets)
+		setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	started++;
 	look_ms = LOOK_MS;
 	if (connect(conn->fd, &opt.to.sa, opt.to.len) && errno != EINPROGRESS) {
@@ -407,7 +411,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:y:HWqAMF")) != -1) {
+	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:y:HWqAMFZ")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 's': add_source(optarg); break;
@@ -432,6 +436,7 @@ static void parse(int argc, char **argv)
 		case 'A': opt.no_answer = true; break;
 		case 'M': opt.mptcp = true; break;
 		case 'F': opt.fastopen = true; break;
+		case 'Z': opt.resets = true; break;
 		default: die("client: a wrong option");
 		}
 	}
