@@ -272,8 +272,8 @@ void synq_chunks_drop(struct synq_lpm *lpm)
  *
  * Making an index takes longer than adding a prefix.  So it is made only when a configuration
  * has been in force for a second; while commits come faster, there is none.  After matches have
- * ended it is made at once.  Lookups find the same with an index and without.  If there is no memory for it, lookups
- * stay slow until the next change, and the failure is counted.
+ * ended it is made at once.  Lookups find the same with an index and without.  If there is no
+ * memory for it, lookups stay slow until the next change, and the failure is counted.
  *
  * DOC: what the memory is charged to
  *
