@@ -77,6 +77,16 @@ check() {
 	fi
 }
 
+# check_prompt NAME COMMAND...: one test, of what is so only where clients and servers react
+# within some milliseconds.  A kernel with all sanitizers, emulated, does not let them.
+check_prompt() {
+	if [ "${KSFT_MACHINE_SLOW-}" = yes ]; then
+		skip "$1" "slow machine"
+	else
+		check "$@"
+	fi
+}
+
 # is NAME GOT WANTED: one test
 is() {
 	[ "$2" = "$3" ] || note "got '$2', not '$3'"
