@@ -36,7 +36,7 @@ demo:
 	bench/demo
 
 bench:
-	scripts/setup build test bench
+	scripts/setup build test bench $(filter packaged,$(ONLY))
 	bench/run
 
 check:

@@ -8,7 +8,7 @@ import os
 import signal
 from pathlib import Path
 
-from guest import HERE, PORT, stop
+from guest import HERE, PORT, sh, stop
 from servers import MODULES, Server
 
 WORKER_PORT = 8000
@@ -43,8 +43,9 @@ http {{
     access_log off;
     {limit_zone}
     server {{
-        listen {port} backlog={backlog}{reuseport};
-        listen [::]:{port} backlog={backlog} ipv6only=on{reuseport};
+        listen {port} backlog={backlog}{listen};
+        listen [::]:{port} backlog={backlog} ipv6only=on{listen};
+        {certificate}
         {limit}
         location / {{
             include /etc/nginx/fastcgi_params;
@@ -153,7 +154,8 @@ class Nginx(Fpm):
 
     name = "nginx-fpm"
     events = ""
-    reuseport = ""
+    listen = ""
+    certificate = ""
 
     def main(self):
         s = self.service
@@ -163,7 +165,7 @@ class Nginx(Fpm):
         conf = self.tmp / "nginx.conf"
         conf.write_text(NGINX_CONF.format(
             tmp=self.tmp, port=PORT, backlog=s.backlog, events=self.events,
-            reuseport=self.reuseport, **limit))
+            listen=self.listen, certificate=self.certificate, **limit))
         return ["nginx", "-c", conf, "-g", "'daemon off;'"]
 
 
@@ -178,7 +180,24 @@ class NginxReuseport(Nginx):
     """With a listening socket of its own for its worker."""
 
     name = "nginx-fpm-reuseport"
-    reuseport = " reuseport"
+    listen = " reuseport"
+
+
+class NginxTls(Nginx):
+    """With TLS, and a certificate of its own."""
+
+    name = "nginx-fpm-tls"
+    listen = " ssl"
+
+    def talk(self, costly=False):
+        return ("https", *super().talk(costly)[1:])
+
+    def main(self):
+        key, cert = self.tmp / "key.pem", self.tmp / "cert.pem"
+        sh("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+           "-nodes", "-subj", "/CN=server", "-keyout", str(key), "-out", str(cert))
+        self.certificate = f"ssl_certificate {cert}; ssl_certificate_key {key};"
+        return super().main()
 
 
 class ApacheEvent(Fpm):
@@ -248,5 +267,5 @@ class Uvicorn(Eager):
                 2 * s.workers if s.limited else 0]
 
 
-SERVERS = {c.name: c for c in (Nginx, NginxMulti, NginxReuseport, ApacheEvent, Node, Go,
+SERVERS = {c.name: c for c in (Nginx, NginxMulti, NginxReuseport, NginxTls, ApacheEvent, Node, Go,
                                HAProxyOpen, Uvicorn)}

@@ -18,10 +18,12 @@ need_programs() {
 	done
 }
 
-# build_c NAME: bench/NAME.c, and NAME_*.c if it has parts, to $build/NAME.
+# build_c NAME [LIBRARY...]: bench/NAME.c, and NAME_*.c if it has parts, to $build/NAME.
 build_c() {
+	local name=$1
+	shift
 	mkdir -p "$build"
-	"${CC:-cc}" -O2 -Wall -Wextra -o "$build/$1" "$top/bench/$1"*.c -lm
+	"${CC:-cc}" -O2 -Wall -Wextra -o "$build/$name" "$top/bench/$name"*.c -lm "$@"
 }
 
 # build_synq KERNEL: sets synq_options, what scripts/vm has to be told.

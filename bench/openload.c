@@ -71,6 +71,8 @@ static void finish(struct group *g, struct request *r, enum status st)
 {
 	int64_t now = now_ns();
 
+	if (r->tls)
+		tls_end(r);
 	if (r->fd >= 0) {
 		close(r->fd);
 		n_open--;
@@ -158,8 +160,12 @@ static void start(unsigned int group, size_t index)
 /* Returns false when the request is finished. */
 static bool say(struct group *g, struct request *r, const char *msg, size_t n)
 {
+	ssize_t said = 0;
+
 	/* An empty buffer takes a request of this size whole. */
-	if (!n || send(r->fd, msg, n, MSG_NOSIGNAL) == (ssize_t)n)
+	if (n)
+		said = r->tls ? tls_send(r, msg, n) : send(r->fd, msg, n, MSG_NOSIGNAL);
+	if (said == (ssize_t)n)
 		return true;
 	finish(g, r, status_of_errno(errno));
 	return false;
@@ -188,12 +194,29 @@ static void note_options(struct request *r)
 	r->send_mss = info.tcpi_snd_mss;
 }
 
+static bool greet(struct group *g, struct request *r)
+{
+	const char *msg;
+	size_t n;
+
+	msg = g->mode->greeting(g, &n);
+	return say(g, r, msg, n);
+}
+
+/* Returns whether there is something to read; the end of the handshake is a greeting. */
+static bool go_on_shaking(struct group *g, struct request *r)
+{
+	if (tls_shake(r) == 1)
+		return greet(g, r);
+	if (errno != EAGAIN)
+		finish(g, r, status_of_errno(errno));
+	return false;
+}
+
 static bool on_connected(struct group *g, struct request *r)
 {
 	int err = 0;
 	socklen_t len = sizeof(err);
-	const char *msg;
-	size_t n;
 
 	getsockopt(r->fd, SOL_SOCKET, SO_ERROR, &err, &len);
 	if (err) {
@@ -202,8 +225,10 @@ static bool on_connected(struct group *g, struct request *r)
 	}
 	r->connected = now_ns();
 	note_options(r);
-	msg = g->mode->greeting(g, &n);
-	return say(g, r, msg, n);
+	if (!g->mode->tls)
+		return greet(g, r);
+	tls_begin(r);
+	return go_on_shaking(g, r);
 }
 
 static void on_readable(struct group *g, struct request *r)
@@ -212,8 +237,10 @@ static void on_readable(struct group *g, struct request *r)
 	char buf[16384];
 	ssize_t n;
 
+	if (r->tls && !tls_is_shaken(r) && !go_on_shaking(g, r))
+		return;
 	for (;;) {
-		n = recv(r->fd, buf, sizeof(buf), 0);
+		n = r->tls ? tls_recv(r, buf, sizeof(buf)) : recv(r->fd, buf, sizeof(buf), 0);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)

@@ -48,6 +48,7 @@ struct request {
 	int64_t first;
 	int64_t done;
 	struct response *resp;
+	struct ssl_st *tls;
 	int fd;
 	uint32_t source;	/* index into the family's address range */
 	uint16_t http;
@@ -78,6 +79,10 @@ struct group;
  */
 struct mode {
 	const char *name;
+	bool has_path;		/* its word takes one */
+	bool tls;
+	unsigned int requests;	/* on each connection; 0: as the command line says */
+	void (*prepare)(struct group *g);	/* its messages */
 	const char *(*greeting)(const struct group *g, size_t *len);
 	enum status (*input)(struct request *r, const char *buf, size_t len);
 };
@@ -131,7 +136,14 @@ void make_schedule(struct group *g);
 
 /* openload_modes.c */
 const struct mode *find_mode(const char *name);
-void make_messages(struct group *g);
+
+/* openload_tls.c: as recv() and send() do, errno included */
+void tls_begin(struct request *r);
+ssize_t tls_shake(struct request *r);
+bool tls_is_shaken(const struct request *r);
+ssize_t tls_recv(struct request *r, char *buf, size_t len);
+ssize_t tls_send(struct request *r, const char *msg, size_t len);
+void tls_end(struct request *r);
 
 /* openload_report.c */
 void print_group(FILE *out, const struct group *g);

@@ -8,12 +8,22 @@
 
 #include "openload.h"
 
-static const char *http_greeting(const struct group *g, size_t *len)
+/* The first of the messages. */
+static const char *ask(const struct group *g, size_t *len)
 {
 	const struct message *m = g->requests > 1 ? &g->message : &g->last;
 
 	*len = m->len;
 	return m->text;
+}
+
+static struct response *response_of(struct request *r)
+{
+	if (!r->resp)
+		r->resp = calloc(1, sizeof(*r->resp));
+	if (!r->resp)
+		die("out of memory");
+	return r->resp;
 }
 
 static void http_parse_head(struct request *r, struct response *resp)
@@ -30,11 +40,10 @@ static void http_parse_head(struct request *r, struct response *resp)
 	resp->chunked = strcasestr(resp->head, "\r\nTransfer-Encoding: chunked");
 }
 
-static void http_body(struct response *resp, const char *buf, size_t len)
+static void keep_tail(struct response *resp, const char *buf, size_t len)
 {
 	size_t n = len < sizeof(resp->tail) ? len : sizeof(resp->tail);
 
-	resp->body_have += len;
 	memmove(resp->tail, resp->tail + n, sizeof(resp->tail) - n);
 	memcpy(resp->tail + sizeof(resp->tail) - n, buf + len - n, n);
 }
@@ -74,22 +83,44 @@ static bool http_complete(const struct response *resp, bool closed)
 
 static enum status http_input(struct request *r, const char *buf, size_t len)
 {
-	struct response *resp = r->resp;
+	struct response *resp = response_of(r);
 	size_t used = 0;
 
-	if (!resp) {
-		resp = calloc(1, sizeof(*resp));
-		if (!resp)
-			die("out of memory");
-		r->resp = resp;
-	}
 	if (!resp->head_done)
 		used = http_head(r, resp, buf, len);
-	if (used < len)
-		http_body(resp, buf + used, len - used);
+	if (used < len) {
+		resp->body_have += len - used;
+		keep_tail(resp, buf + used, len - used);
+	}
 	if (http_complete(resp, !len))
 		return r->http == 200 ? ST_OK : ST_HTTP_ERROR;
 	return len ? ST_PENDING : ST_SHORT;
+}
+
+static void set_message(struct message *m, const char *text, size_t len)
+{
+	memcpy(m->text, text, len);
+	m->len = len;
+}
+
+static void http_message(const struct group *g, const char *connection,
+			 struct message *m)
+{
+	int n;
+
+	n = snprintf(m->text, sizeof(m->text),
+		     "GET %s HTTP/1.1\r\nHost: server\r\nUser-Agent: openload\r\n"
+		     "Accept: */*\r\nAccept-Encoding: gzip\r\n"
+		     "Connection: %s\r\n\r\n", g->path, connection);
+	if (n >= (int)sizeof(m->text))
+		die("http: path too long");
+	m->len = n;
+}
+
+static void http_prepare(struct group *g)
+{
+	http_message(g, "keep-alive", &g->message);
+	http_message(g, "close", &g->last);
 }
 
 static const char *no_greeting(const struct group *g, size_t *len)
@@ -108,9 +139,77 @@ static enum status banner_input(struct request *r, const char *buf, size_t len)
 	return memchr(buf, '\n', len) ? ST_OK : ST_PENDING;
 }
 
+/* After the greeting, "220", a client that has nothing to say. */
+static void smtp_prepare(struct group *g)
+{
+	set_message(&g->last, "QUIT\r\n", 6);
+}
+
+static enum status smtp_input(struct request *r, const char *buf, size_t len)
+{
+	struct response *resp = response_of(r);
+
+	if (!len)
+		return ST_SHORT;
+	if (!resp->head_len)
+		resp->head[resp->head_len++] = buf[0];
+	if (buf[len - 1] != '\n')
+		return ST_PENDING;
+	return resp->head[0] == '2' ? ST_OK : ST_HTTP_ERROR;
+}
+
+/*
+ * Both ends say which version they are; then the server, whose work has begun, offers keys
+ * (RFC 4253, 4.2 and 7.1).
+ */
+static void ssh_prepare(struct group *g)
+{
+	set_message(&g->last, "SSH-2.0-openload\r\n", 18);
+}
+
+static enum status ssh_input(struct request *r, const char *buf, size_t len)
+{
+	response_of(r);
+	if (!len)
+		return ST_SHORT;
+	return r->answered || memchr(buf, '\n', len) ? ST_OK : ST_PENDING;
+}
+
+/*
+ * PostgreSQL, protocol 3.0: a start and one query, each of which is answered by messages of
+ * which ReadyForQuery is the last.  One of so many locks is held for the time of service,
+ * as if each were a row that everybody writes.
+ */
+static void postgres_prepare(struct group *g)
+{
+	static const char start[] =
+		"\0\0\0\x29\0\3\0\0user\0postgres\0database\0postgres\0";
+	char query[sizeof(g->last.text)];
+	int n;
+
+	n = snprintf(query, sizeof(query), "Q%c%c%c%cselect %s", 0, 0, 0,
+		     (int)(strlen("select ") + strlen(g->path) + 5), g->path);
+	set_message(&g->message, start, sizeof(start));
+	set_message(&g->last, query, n + 1);
+}
+
+static enum status postgres_input(struct request *r, const char *buf, size_t len)
+{
+	struct response *resp = response_of(r);
+
+	if (!len)
+		return ST_SHORT;
+	keep_tail(resp, buf, len);
+	return memcmp(resp->tail, "\0\0\0\5I", sizeof(resp->tail)) ? ST_PENDING : ST_OK;
+}
+
 static const struct mode modes[] = {
-	{ "http", http_greeting, http_input },
-	{ "banner", no_greeting, banner_input },
+	{ "http", true, false, 0, http_prepare, ask, http_input },
+	{ "https", true, true, 0, http_prepare, ask, http_input },
+	{ "banner", false, false, 1, NULL, no_greeting, banner_input },
+	{ "smtp", false, false, 2, smtp_prepare, no_greeting, smtp_input },
+	{ "ssh", false, false, 2, ssh_prepare, no_greeting, ssh_input },
+	{ "postgres", true, false, 2, postgres_prepare, ask, postgres_input },
 };
 
 /* NULL if there is none of that name. */
@@ -122,25 +221,4 @@ const struct mode *find_mode(const char *name)
 		if (!strcmp(modes[i].name, name))
 			return &modes[i];
 	return NULL;
-}
-
-static void http_message(const struct group *g, const char *connection,
-			 struct message *m)
-{
-	int n;
-
-	n = snprintf(m->text, sizeof(m->text),
-		     "GET %s HTTP/1.1\r\nHost: server\r\nUser-Agent: openload\r\n"
-		     "Accept: */*\r\nAccept-Encoding: gzip\r\n"
-		     "Connection: %s\r\n\r\n", g->path, connection);
-	if (n >= (int)sizeof(m->text))
-		die("http: path too long");
-	m->len = n;
-}
-
-/* What an HTTP client of @g says. */
-void make_messages(struct group *g)
-{
-	http_message(g, "keep-alive", &g->message);
-	http_message(g, "close", &g->last);
 }

@@ -21,7 +21,8 @@ static const char usage_text[] =
 "  from SECONDS for SECONDS [seed N] [deadline SECONDS]\n"
 "  [bursts PER-SECOND size MIN-MAX]   besides the rate: so many at once\n"
 "  source ADDRESS[+COUNT] to ADDRESS   once or twice (IPv4, IPv6: alternating)\n"
-"  port N  http PATH [requests N, one after the other on a connection] | banner\n"
+"  port N  http|https PATH [requests N, one after the other on a connection] |\n"
+"  banner | smtp | ssh | postgres WHAT-TO-SELECT\n"
 "group, family, due, late, connect, first, done (us), status, http status, options\n";
 
 static void __attribute__((noreturn)) usage(void)
@@ -151,7 +152,7 @@ static bool parse_group_word(struct group *g, const char *word, char *value)
 		parse_source(g, value);
 	else if (!strcmp(word, "to"))
 		parse_dest(g, value);
-	else if (!strcmp(word, "http"))
+	else if (find_mode(word))
 		g->path = value;
 	else
 		return false;
@@ -182,10 +183,12 @@ static void check_group(struct group *g)
 			die("%s: each family needs source and to", g->name);
 		set_port(&g->end[i].dest, g->port);
 	}
-	if (!g->path && g->requests > 1)
+	if (g->mode->requests && g->requests > 1)
 		die("%s: only http has several requests", g->name);
-	if (g->path)
-		make_messages(g);
+	if (g->mode->requests)
+		g->requests = g->mode->requests;
+	if (g->mode->prepare)
+		g->mode->prepare(g);
 }
 
 static FILE *open_output(const char *path)
@@ -211,7 +214,7 @@ FILE *parse_words(int argc, char **argv)
 
 		if (g && find_mode(word)) {
 			g->mode = find_mode(word);
-			if (!strcmp(word, "banner"))
+			if (!g->mode->has_path)
 				continue;
 		}
 		if (!value)

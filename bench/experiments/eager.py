@@ -42,6 +42,8 @@ CELLS = [
     vary("nginx-fpm", server="nginx-fpm", fast=True),
     vary("nginx-fpm-multi", server="nginx-fpm-multi"),
     vary("nginx-fpm-reuseport", server="nginx-fpm-reuseport"),
+    # An emulated CPU needs some ms for a handshake of TLS.
+    vary("nginx-fpm-tls", server="nginx-fpm-tls", service_ms=100.0),
     vary("apache-event-fpm", server="apache-event-fpm", fast=True),
     vary("go", server="go", fast=True),
     vary("haproxy", server="haproxy", fast=True),

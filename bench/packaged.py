@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Servers as their packages bring them, whatever they speak: each with so many workers
+# and a known service time, and a limit of its own if its manual has one.
+"""The servers of the packaged experiment."""
+
+import shutil
+from pathlib import Path
+
+from eager import NGINX_CONF, Eager
+from guest import HERE, PORT, inside, sh, stop
+
+NGINX_PROXY = """\
+            proxy_pass http://unix:{tmp}/gunicorn.sock;
+"""
+
+PUMA_APP = """\
+run ->(_env) {{
+  sleep {seconds}
+  [200, {{ "Content-Type" => "text/plain" }}, ["x" * 1024]]
+}}
+"""
+
+SSHD_CONF = """\
+Port {port}
+HostKey {tmp}/key
+PidFile none
+UsePAM no
+StrictModes no
+LogLevel ERROR
+"""
+
+POSTFIX_MAIN = """\
+compatibility_level = 3.6
+queue_directory = {tmp}/spool
+data_directory = {tmp}/data
+mydestination = localhost
+inet_interfaces = all
+smtpd_peername_lookup = no
+smtpd_client_connection_count_limit = 0
+smtpd_delay_reject = no
+smtpd_client_restrictions = sleep {seconds:.0f}
+local_recipient_maps =
+maillog_file = /dev/stdout
+"""
+
+POSTFIX_MASTER = """\
+{port} inet n - n - {workers} smtpd
+anvil unix - - n - 1 anvil
+postlog unix-dgram n - n - 1 postlogd
+"""
+
+# Whoever asks takes one of so many locks, for so long.
+POSTGRES_QUERY = "pg_sleep({s}) from pg_advisory_xact_lock(floor(random()*{n})::int)"
+
+
+def program(pattern, package):
+    """The last of the files of that pattern."""
+    found = sorted(Path("/").glob(pattern.lstrip("/")))
+    if not found:
+        stop(f"{package} is missing: run scripts/setup packaged")
+    return found[-1]
+
+
+class Gunicorn(Eager):
+    """gunicorn with sync workers; gunicorn_app.py."""
+
+    name = "gunicorn"
+
+    def words(self, address, backlog):
+        """Its command."""
+        s = self.service
+        return ["env", f"SERVICE_MS={s.ms}", "gunicorn", "--worker-class", "sync",
+                "--workers", s.workers, "--bind", address, "--backlog", backlog,
+                "--chdir", HERE, "gunicorn_app:page"]
+
+    def main(self):
+        return self.words(f"[::]:{PORT}", self.service.backlog)
+
+
+class NginxGunicorn(Gunicorn):
+    """nginx before it, as its manual wants it."""
+
+    name = "nginx-gunicorn"
+    ready = "gunicorn.sock"
+
+    def helper(self):
+        return self.words(f"unix:{self.tmp}/{self.ready}", 2048)
+
+    def main(self):
+        s = self.service
+        limit = {"limit_zone": "limit_conn_zone $server_port zone=all:1m;",
+                 "limit": f"limit_conn all {2 * s.workers};"} if s.limited else \
+                {"limit_zone": "", "limit": ""}
+        text = NGINX_CONF.format(tmp=self.tmp, port=PORT, backlog=s.backlog, events="",
+                                 listen="", certificate="", **limit)
+        begin, end = text.index("            include"), text.index("        }\n    }\n")
+        conf = self.tmp / "nginx.conf"
+        conf.write_text(text[:begin] + NGINX_PROXY.format(tmp=self.tmp)
+                        + text[end:])
+        return ["nginx", "-c", conf, "-g", "'daemon off;'"]
+
+
+class Uwsgi(Eager):
+    """uWSGI with processes."""
+
+    name = "uwsgi"
+
+    def main(self):
+        s = self.service
+        return ["env", f"SERVICE_MS={s.ms}", "uwsgi", "--plugin", "python3",
+                "--http-socket", f"[::]:{PORT}", "--listen", s.backlog, "--master",
+                "--processes", s.workers, "--chdir", HERE, "--module", "gunicorn_app:page",
+                "--disable-logging"]
+
+
+class Puma(Eager):
+    """Puma with threads."""
+
+    name = "puma"
+
+    def main(self):
+        s = self.service
+        app = self.tmp / "config.ru"
+        app.write_text(PUMA_APP.format(seconds=s.ms / 1e3))
+        return ["puma", "-C", "-", "-e", "production", "-t", f"{s.workers}:{s.workers}",
+                "-b", f"'tcp://[::]:{PORT}?backlog={s.backlog}'", app]
+
+
+class Postgres(Eager):
+    """PostgreSQL; a process for each connection."""
+
+    name = "postgresql"
+
+    def talk(self, costly=False):
+        s = self.service
+        return ("postgres", POSTGRES_QUERY.format(s=s.ms / 1e3, n=s.workers))
+
+    def main(self):
+        s = self.service
+        bin_dir = program("/usr/lib/postgresql/*/bin/postgres", "PostgreSQL").parent
+        # It does not run as root.
+        sh(*inside("server", "sysctl", "-qw", "net.ipv4.ip_unprivileged_port_start=0"))
+        data = self.tmp / "data"
+        data.mkdir()
+        shutil.chown(data, "postgres")
+        sh("runuser", "-u", "postgres", "--", str(bin_dir / "initdb"), "-A", "trust",
+           "-N", "-D", str(data))
+        with (data / "pg_hba.conf").open("a", encoding="ascii") as hba:
+            hba.write("host all all all trust\n")
+        most = 2 * s.workers if s.limited else 100
+        return ["runuser", "-u", "postgres", "--", "env", "LC_ALL=C", bin_dir / "postgres",
+                "-D", data, "-p", PORT, "-c", "'listen_addresses=*'",
+                "-c", "unix_socket_directories=", "-c", "fsync=off",
+                "-c", f"max_connections={most}", "-c", "superuser_reserved_connections=0",
+                "-c", "max_wal_senders=0", "-c", "log_min_messages=panic"]
+
+
+class Sshd(Eager):
+    """OpenSSH; a process for each connection, until the client has logged in."""
+
+    name = "openssh"
+
+    def talk(self, costly=False):
+        return ("ssh",)
+
+    def main(self):
+        key = self.tmp / "key"
+        Path("/run/sshd").mkdir(exist_ok=True)
+        sh("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
+        conf = self.tmp / "sshd_config"
+        conf.write_text(SSHD_CONF.format(port=PORT, tmp=self.tmp))
+        # Newer ones would refuse our few addresses for leaving before they log in.
+        options = []
+        try:
+            sh("/usr/sbin/sshd", "-t", "-f", str(conf), "-o", "PerSourcePenalties=no")
+            options = ["-o", "PerSourcePenalties=no"]
+        except SystemExit:
+            pass
+        if self.service.limited:
+            options += ["-o", f"MaxStartups={2 * self.service.workers}"]
+        return ["/usr/sbin/sshd", "-D", "-e", "-f", conf, *options]
+
+
+class Postfix(Eager):
+    """Postfix; a check of the client takes the time of service, as DNS lists do."""
+
+    name = "postfix"
+
+    def talk(self, costly=False):
+        return ("smtp",)
+
+    def main(self):
+        s = self.service
+        etc, spool = self.tmp / "etc", self.tmp / "spool"
+        for path in (etc, spool, self.tmp / "data"):
+            path.mkdir()
+        for name in ("pid", "private", "public", "active", "incoming", "deferred",
+                     "maildrop", "hold", "bounce", "defer", "flush", "trace", "corrupt"):
+            (spool / name).mkdir()
+            if name != "pid":
+                shutil.chown(spool / name, "postfix")
+        shutil.chown(self.tmp / "data", "postfix")
+        (etc / "main.cf").write_text(POSTFIX_MAIN.format(tmp=self.tmp, seconds=s.ms / 1e3))
+        (etc / "master.cf").write_text(POSTFIX_MASTER.format(port=PORT, workers=s.workers))
+        return [program("/usr/lib/postfix/sbin/master", "Postfix"), "-c", etc, "-d"]
+
+
+SERVERS = {c.name: c for c in (Gunicorn, NginxGunicorn, Uwsgi, Puma, Postgres, Sshd,
+                               Postfix)}
