@@ -40,7 +40,8 @@ error_log {tmp}/error.log crit;
 worker_processes 1;
 events {{ worker_connections 16384; {events} }}
 http {{
-    access_log off;
+    log_format status $status;
+    access_log {tmp}/access.log status;
     {limit_zone}
     server {{
         listen {port} backlog={backlog}{listen};
@@ -113,6 +114,13 @@ class Eager(Server):
     def main(self):
         """Write files to self.tmp; return the command of the server itself."""
         raise NotImplementedError
+
+    def answers(self):
+        """How many it has given by its own log, or None; 499: the client had left."""
+        log = self.tmp / "access.log"
+        if not log.exists():
+            return None
+        return sum(status != "499" for status in log.read_text().split())
 
     def prepare(self):
         script = self.tmp / "start"

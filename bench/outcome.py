@@ -16,6 +16,7 @@ from tries import Tries
 BIN_S = 1.0                 # goodput's interval comes from stretches this long
 STEP_BIN_S = 0.25           # and how a change is looked at
 STEADY_BINS = 4             # so many in a row in bounds: adapted
+BUCKETS = ("1ms", "4ms", "16ms", "64ms", "256ms", "1s", "4s", "longer")
 FLOOD_LATE_MS = 50.0        # p99 of one that has a CPU, beyond which all is void
 UNSENT_SLACK_S = 0.5        # due so shortly before the end: need not have begun
 
@@ -273,6 +274,12 @@ class Outcome:
         """SYNs that synq answered by a cookie."""
         return sum(self.of_classes(key, classes)
                    for key in ("cookie_sent", "excess_cookie"))
+
+    def answers_seen(self):
+        """Answers that synq has seen, of those in the server's own log; 0 without one."""
+        logged = sum(r.facts.get("answers") or 0 for r in self.runs)
+        return logged and \
+            sum(self.of_classes(f"answered_{b}") for b in BUCKETS) / logged
 
     def moved(self):
         """Connections that synq has moved in the queue."""

@@ -451,6 +451,18 @@ class Flooding(unittest.TestCase):
         run = outcome.Run(cell, made.runs[0], made.directory)
         self.assertAlmostEqual(outcome.Outcome([run]).held("normal"), .003)
 
+    def test_answers_seen(self):
+        cell = Cell("x", preferred=0.0, ordinary=.1, rtt_ms=0.0)
+        made = Made(cell)
+        end = cell.schedule(C, True)["end_s"]
+        counters = dict.fromkeys((f"answered_{b}" for b in outcome.BUCKETS), 10)
+        made.add("synq", {"ordinary": ordinary(cell, end, served=1.0)},
+                 stats={"stats": [{"class": "normal", "counters": counters}]})
+        for answers, seen in ((None, 0), (100, .8), (40, 2)):
+            made.runs[0]["answers"] = answers
+            run = outcome.Run(cell, made.runs[0], made.directory)
+            self.assertAlmostEqual(outcome.Outcome([run]).answers_seen(), seen)
+
     def test_curve(self):
         never = [figures.INFINITE] * 2
         self.assertEqual(cdf.curve([20, 10, *never]), [(10, .25), (20, .5)])
@@ -681,12 +693,12 @@ class PolicedClaims(unittest.TestCase):
                 self.assertIn(word, found[0])
 
 
-def built(name, directory):
+def built(name, directory, *libraries):
     """A program of this directory."""
     here = Path(__file__).resolve().parent
     program = f"{directory}/{name}"
     subprocess.run([os.environ.get("CC", "cc"), "-O1", "-o", program,
-                    *sorted(here.glob(f"{name}*.c")), "-lm"], check=True)
+                    *sorted(here.glob(f"{name}*.c")), "-lm", *libraries], check=True)
     return program
 
 
@@ -729,7 +741,7 @@ class Generator(unittest.TestCase):
     def test_bursts_come_at_once(self):
         with tempfile.TemporaryDirectory() as tmp:
             out = subprocess.run(
-                [built("openload", tmp), "group", "g", "rate", "20", "bursts", "5",
+                [built("openload", tmp, "-lssl", "-lcrypto"), "group", "g", "rate", "20", "bursts", "5",
                  "size", "7-7", "from", "0", "for", "1", "seed", "3", "deadline",
                  "0.2", "source", "127.0.0.1", "to", "127.0.0.1", "port", "1",
                  "http", "/"], check=True, capture_output=True, text=True).stdout
@@ -740,7 +752,7 @@ class Generator(unittest.TestCase):
 
     def test_same_schedule_for_all(self):
         with tempfile.TemporaryDirectory() as tmp:
-            program = built("openload", tmp)
+            program = built("openload", tmp, "-lssl", "-lcrypto")
             due = []
             for port in ("9", "1"):
                 out = subprocess.run(
