@@ -204,7 +204,9 @@ class NginxTls(Nginx):
         key, cert = self.tmp / "key.pem", self.tmp / "cert.pem"
         sh("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
            "-nodes", "-subj", "/CN=server", "-keyout", str(key), "-out", str(cert))
-        self.certificate = f"ssl_certificate {cert}; ssl_certificate_key {key};"
+        # Both, as in the configuration that Debian brings.
+        self.certificate = "ssl_protocols TLSv1.2 TLSv1.3; " \
+            f"ssl_certificate {cert}; ssl_certificate_key {key};"
         return super().main()
 
 

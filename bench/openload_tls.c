@@ -4,6 +4,8 @@
  * session.
  */
 #define _GNU_SOURCE
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
@@ -23,6 +25,8 @@ void tls_begin(struct request *r)
 	r->tls = SSL_new(context);
 	if (!r->tls || !SSL_set_fd(r->tls, r->fd))
 		die("TLS: %s", ERR_error_string(ERR_get_error(), NULL));
+	/* As browsers do: the request right behind what ends the handshake. */
+	setsockopt(r->fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 	SSL_set_connect_state(r->tls);
 }
 

@@ -24,9 +24,9 @@
  *
  * held		its request waits in request.c; the server has not got it yet.
  *
- * Whatever the server sends after the request is an answer.  A server's banner is none; each
- * flight of a TLS handshake is one, and so is a ticket of TLS 1.3 that leaves
- * after the request has come.  An answer over another subflow of MPTCP is not seen.
+ * Whatever the server sends after the request is an answer.  A server's banner is none, nor
+ * are the tickets of TLS 1.3 (tls.c); its first flight of a TLS handshake is one.  An answer over
+ * another subflow of MPTCP is not seen.
  *
  * It follows the connections that the gate has let through while the listener has a limit,
  * at the listener's own port: an answer from another port (TPROXY) would not be found.  It
@@ -256,6 +256,7 @@ void synq_follow_enter(struct synq_record *record, const struct synq_class *clas
 	const struct tcphdr *th = tcp_hdr(skb);
 	u32 len = skb->len - 4 * th->doff;
 	struct synq_followed *conn = NULL;
+	struct synq_tls_data data;
 	struct synq_endpoints key;
 	int err = -ENOSPC;
 
@@ -291,8 +292,11 @@ void synq_follow_enter(struct synq_record *record, const struct synq_class *clas
 		atomic_inc(&all);
 		list_add_tail(&conn->list, &inside->fresh);
 		count_in(conn, 1);
-		if (synq_followed_is_new(&conn->came, ntohl(th->seq) + th->syn, len))
+		if (synq_followed_is_new(&conn->came, ntohl(th->seq) + th->syn, len)) {
+			synq_followed_set_data(&data, skb, len);
+			synq_tls_in(&conn->tls, &data);
 			synq_followed_begin(conn, conn->since_ns);
+		}
 	}
 	spin_unlock(&inside->lock);
 out:

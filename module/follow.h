@@ -11,6 +11,7 @@
 #include <linux/rhashtable-types.h>
 #include <linux/skbuff.h>
 #include "inside.h"
+#include "tls.h"
 
 struct request_sock;
 struct sk_buff;
@@ -58,6 +59,7 @@ struct synq_endpoints {
  * @on_trial: its present request does not count, since it was stuck before
  * @is_reset: a reset waits behind its request
  * @dead: it has left the hash
+ * @tls: how far its handshake is, if it has one
  * @rcu: freed after a grace period
  */
 struct synq_followed {
@@ -80,6 +82,7 @@ struct synq_followed {
 	bool on_trial;
 	bool is_reset;
 	bool dead;
+	struct synq_tls tls;
 	struct rcu_head rcu;
 };
 
@@ -97,6 +100,7 @@ bool synq_followed_is_answer_to(const struct synq_followed *conn,
 bool synq_followed_is_reset(const struct synq_followed *conn, const struct tcphdr *th);
 void synq_followed_begin(struct synq_followed *conn, u64 now_ns);
 void synq_followed_answer(struct synq_followed *conn, u64 now_ns);
+void synq_followed_set_data(struct synq_tls_data *data, const struct sk_buff *skb, u32 len);
 void synq_followed_end(struct synq_followed *conn);
 
 static inline bool synq_followed_is_waiting(enum synq_inside_state state)

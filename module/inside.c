@@ -288,6 +288,47 @@ bool synq_followed_is_reset(const struct synq_followed *conn, const struct tcphd
 	return th->rst && ntohl(th->seq) - READ_ONCE(conn->came) <= 1;
 }
 
+static bool read_data(const struct synq_tls_data *data, u32 at, u8 *to, u32 n)
+{
+	const struct sk_buff *skb = data->packet;
+
+	return !skb_copy_bits(skb, skb->len - data->len + at, to, n);
+}
+
+void synq_followed_set_data(struct synq_tls_data *data, const struct sk_buff *skb, u32 len)
+{
+	data->read = read_data;
+	data->packet = skb;
+	data->len = len;
+}
+
+/* What has come is part of a handshake, and no request. */
+static bool is_no_request(struct synq_followed *conn, const struct sk_buff *skb, u32 len)
+{
+	struct synq_tls_data data;
+	bool is_none;
+
+	if (likely(synq_tls_is_over(&conn->tls)))
+		return false;
+	synq_followed_set_data(&data, skb, len);
+	spin_lock_bh(&conn->record->inside.lock);
+	is_none = synq_tls_in(&conn->tls, &data);
+	spin_unlock_bh(&conn->record->inside.lock);
+	return is_none;
+}
+
+/* Likewise, and no answer.  With the lock. */
+static bool is_no_answer(struct synq_followed *conn, const struct sk_buff *skb, u32 len)
+{
+	struct synq_tls_data data;
+
+	if (likely(synq_tls_is_over(&conn->tls)))
+		return false;
+	synq_followed_set_data(&data, skb, len);
+	return synq_tls_out(&conn->tls, &conn->record->inside.tls, &data,
+			    synq_followed_is_waiting(conn->state));
+}
+
 /**
  * synq_seen_in() - a segment has come for a port that has a limit
  * @net: network namespace
@@ -321,7 +362,7 @@ bool synq_seen_in(const struct net *net, struct sk_buff *skb, const struct tcphd
 	is_end = synq_followed_is_reset(conn, th);
 	if (!is_end && (!synq_followed_is_answer_to(conn, th) ||
 			!synq_followed_is_new(&conn->came, ntohl(th->seq), len) ||
-			synq_followed_is_waiting(state)))
+			synq_followed_is_waiting(state) || is_no_request(conn, skb, len)))
 		return false;
 	if (!is_end && state == SYNQ_INSIDE_QUIET && okfn &&
 	    synq_request_hold(conn, skb, th, len, from, okfn))
@@ -361,10 +402,12 @@ void synq_seen_out(const struct net *net, const struct sk_buff *skb,
 	WRITE_ONCE(conn->came, ntohl(th->ack_seq));
 	len = synq_followed_is_new(&conn->sent, ntohl(th->seq), len) ? len : 0;
 	state = READ_ONCE(conn->state);
-	if (!is_end && (!len || state == SYNQ_INSIDE_QUIET || state == SYNQ_INSIDE_HELD))
+	if (!is_end && (!len || state == SYNQ_INSIDE_HELD ||
+			(state == SYNQ_INSIDE_QUIET && synq_tls_is_over(&conn->tls))))
 		return;
 	spin_lock_bh(&conn->record->inside.lock);
-	if (!conn->dead && len && conn->state != SYNQ_INSIDE_HELD)
+	if (!conn->dead && len && conn->state != SYNQ_INSIDE_HELD &&
+	    !is_no_answer(conn, skb, len))
 		synq_followed_answer(conn, ktime_get_ns());
 	if (!conn->dead && is_end)
 		synq_followed_end(conn);

@@ -15,6 +15,7 @@
 #include "climb.h"
 #include "conf.h"
 #include "request.h"
+#include "tls.h"
 
 struct synq_record;
 
@@ -54,6 +55,7 @@ enum synq_inside_state {
  * @ticked_ns: when synq_inside_tick() was called last
  * @drained_ns: when the accept queue was last seen empty
  * @climb: finds the limit, if none is given
+ * @tls: the tickets of its server
  */
 struct synq_inside {
 	spinlock_t lock;	/* protects the rest */
@@ -73,6 +75,7 @@ struct synq_inside {
 	u64 ticked_ns;
 	u64 drained_ns;
 	struct synq_climb climb;
+	struct synq_tls_server tls;
 };
 
 void synq_inside_init(struct synq_inside *inside);

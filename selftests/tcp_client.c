@@ -21,6 +21,8 @@
  * md5|ao=ADDRESS signs what goes there.
  *
  * -H sends half a line, and no more.  -y MS reads a byte each MS, and has room for few.
+ * -X talks as a client of TLS 1.3 looks (tcp_peer eager -X): a hello; when that is answered what
+ * finishes the handshake, and its line right behind that; with -L later.
  * -W answers each line "ping" with "pong".  -Z ends with a reset, not a FIN.
  *
  * -g PREFIX -G N: then, N times, waits for PREFIX.1, PREFIX.2, ..., sends a line
@@ -55,6 +57,7 @@ struct conn {
 	int fd;
 	long long since;	/* ms, of start or of a stage's line */
 	bool connected;
+	bool shaken;		/* hands */
 	bool sent;
 	bool acked;
 	bool answered;
@@ -87,6 +90,7 @@ static struct {
 	bool mptcp;
 	bool fastopen;
 	bool resets;
+	bool tls;
 } opt = {
 	.step = 1, .number = 1, .concurrency = 1, .deadline_ms = 10000,
 	.patience_ms = 2000, .id = "c",
@@ -131,13 +135,22 @@ static void give_up(struct conn *conn, int *counter, const char *word,
 
 static void say_id(struct conn *conn)
 {
-	char id[ID_MAX];
+	char id[TLS_HEADER + ID_MAX];
 	int n;
 
-	if (opt.quiet || conn->sent || conn->gone || (opt.late && !is_late))
+	if (opt.quiet || conn->sent || conn->gone || (opt.late && !is_late) ||
+	    (opt.tls && !conn->shaken))
 		return;
-	n = snprintf(id, sizeof(id), "%s%d%s", opt.id, (int)(conn - conns),
-		     opt.half ? "" : "\n");
+	n = snprintf(id, ID_MAX, "%s%d%s", opt.id, (int)(conn - conns),
+		     opt.half || opt.tls ? "" : "\n");
+	if (opt.tls) {
+		char text[ID_MAX];
+
+		memcpy(text, id, n);
+		tls_record(id, TLS_DATA, 0, ID_MAX);
+		memcpy(id + TLS_HEADER, text, n);
+		n = TLS_HEADER + ID_MAX;
+	}
 	/* Before the connection is made only Fast Open takes it. */
 	if (send(conn->fd, id, n, MSG_NOSIGNAL) == n)
 		conn->sent = true;
@@ -169,6 +182,8 @@ static void start(void)
 	if (opt.fastopen)
 		set_option(conn->fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1,
 			   "TCP_FASTOPEN_CONNECT");
+	if (opt.tls)
+		set_option(conn->fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
 	if (opt.resets)
 		setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	started++;
@@ -191,10 +206,39 @@ static void pong(struct conn *conn, const char *text)
 	}
 }
 
+static void say_hello(struct conn *conn)
+{
+	char record[TLS_HEADER + 100];
+	int n = tls_record(record, TLS_HANDSHAKE, 1, 100);
+
+	if (send(conn->fd, record, n, MSG_NOSIGNAL) != n)
+		give_up(conn, &count.reset, "reset", errno);
+}
+
+/* Returns true if it is not what the server answers to the line. */
+static bool shake_hands(struct conn *conn, const char *text, int length)
+{
+	char id[ID_MAX], flight[128];
+	int n;
+
+	if (text[0] != TLS_HANDSHAKE) {
+		n = snprintf(id, sizeof(id), "%s%d ", opt.id, (int)(conn - conns));
+		return !memmem(text, length, id, n);
+	}
+	n = tls_record(flight, TLS_CIPHER, 1, 1);
+	flight[TLS_HEADER] = 1;
+	n += tls_record(flight + n, TLS_DATA, 0, 53);
+	if (send(conn->fd, flight, n, MSG_NOSIGNAL) == n) {
+		conn->shaken = true;
+		say_id(conn);
+	}
+	return true;
+}
+
 /* Returns false if there is nothing more, for now or for ever. */
 static bool read_some(struct conn *conn)
 {
-	char text[256];
+	char text[1024];
 	int n = recv(conn->fd, text, opt.slow_ms ? 1 : sizeof(text) - 1, 0);
 
 	if (n == 0)
@@ -204,6 +248,8 @@ static bool read_some(struct conn *conn)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
+	if (opt.tls && shake_hands(conn, text, n))
+		return !conn->gone;
 	if (opt.pongs)
 		pong(conn, text);
 	if (!conn->answered) {
@@ -246,6 +292,8 @@ static void on_event(struct conn *conn, uint32_t events)
 		conn->connected = true;
 		count.connected++;
 		printf("connected %s%d\n", opt.id, id);
+		if (opt.tls)
+			say_hello(conn);
 		say_id(conn);
 		if (conn->gone)
 			return;
@@ -411,7 +459,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:y:HWqAMFZ")) != -1) {
+	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:y:HWXqAMFZ")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 's': add_source(optarg); break;
@@ -432,6 +480,7 @@ static void parse(int argc, char **argv)
 		case 'y': opt.slow_ms = number(optarg, 1, 1 << 30); break;
 		case 'H': opt.half = true; break;
 		case 'W': opt.pongs = true; break;
+		case 'X': opt.tls = true; break;
 		case 'q': opt.quiet = true; break;
 		case 'A': opt.no_answer = true; break;
 		case 'M': opt.mptcp = true; break;

@@ -16,6 +16,8 @@
  *   -P PREFIX	says "ping" to all when PREFIX.1 exists, and again when PREFIX.2 does ...
  *   -R N	prints "refilled US" for each connection but the first N that it accepts: how
  *		long before that the answer went out after which N - 1 were left
+ *   -X		a line is a record of TLS 1.3, or looks like one (tcp_peer client -X): answers a
+ *		hello at once, and what finishes the handshake by two tickets
  *   -T		accepts what is for other hosts (TPROXY)
  *   -W MS	needs so long to accept each
  *   -S FILE	while it exists no worker begins or ends
@@ -25,6 +27,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +67,7 @@ static struct {
 	bool keep;
 	int refills;
 	bool transparent;
+	bool tls;
 	int accept_ms;
 	const char *banner;
 	const char *flight;
@@ -166,6 +170,8 @@ static void print(const char *word, const struct conn *conn, const char *text)
 {
 	char name[INET6_ADDRSTRLEN];
 
+	if (opt.tls)
+		text += TLS_HEADER;
 	printf("%s %s %u %.*s\n", word, address_text(&conn->peer, name),
 	       address_port(&conn->peer), (int)strcspn(text, "\n"), text);
 }
@@ -236,8 +242,28 @@ static void work(void)
 	}
 }
 
+/* Returns false if it is a request. */
+static bool shake_hands(struct conn *conn, const char *line)
+{
+	char record[512];
+	int n;
+
+	if (line[0] == TLS_HANDSHAKE) {
+		n = tls_record(record, TLS_HANDSHAKE, 2, 120);
+		n += tls_record(record + n, TLS_DATA, 0, 200);
+		say(conn, record, n);
+	} else if (line[0] == TLS_CIPHER) {
+		n = tls_record(record, TLS_DATA, 0, 282);
+		say(conn, record, n);
+		say(conn, record, n);
+	}
+	return line[0] != TLS_DATA;
+}
+
 static void hear_line(struct conn *conn, const char *line, int length)
 {
+	if (opt.tls && shake_hands(conn, line))
+		return;
 	if (is(line, opt.quiet))
 		print("quiet", conn, line);
 	else if (is(line, opt.flight))
@@ -259,7 +285,7 @@ static void hear(struct conn *conn)
 	}
 	conn->length += n;
 	conn->text[conn->length] = '\0';
-	while ((end = strchr(conn->text, '\n'))) {
+	while ((end = memchr(conn->text, '\n', conn->length))) {
 		n = end + 1 - conn->text;
 		hear_line(conn, conn->text, n);
 		conn->length -= n;
@@ -288,6 +314,8 @@ static void accept_all(int listener)
 		fd = accept4(listener, &peer.sa, &peer.len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
+		if (opt.tls)
+			set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
 		if (opt.accept_ms)
 			usleep(1000 * opt.accept_ms);
 		if (opt.refills)
@@ -376,7 +404,7 @@ static void parse(int argc, char **argv)
 	int c;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((c = getopt(argc, argv, "N:a:b:j:t:kTW:R:B:F:Q:L:U:P:S:E:")) != -1) {
+	while ((c = getopt(argc, argv, "N:a:b:j:t:kTXW:R:B:F:Q:L:U:P:S:E:")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 'a': address_parse(&opt.address, optarg); break;
@@ -387,6 +415,7 @@ static void parse(int argc, char **argv)
 		case 'W': opt.accept_ms = number(optarg, 0, 1000); break;
 		case 'R': opt.refills = number(optarg, 1, JOBS / 2); break;
 		case 'T': opt.transparent = true; break;
+		case 'X': opt.tls = true; break;
 		case 'B': opt.banner = optarg; break;
 		case 'F': opt.flight = optarg; break;
 		case 'Q': opt.quiet = optarg; break;

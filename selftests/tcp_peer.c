@@ -188,6 +188,18 @@ void wait_for_file(const char *file)
 		pause_ms(10);
 }
 
+/* A record with so many bytes, of which the last is a newline; returns its whole length. */
+int tls_record(char *to, int type, int first, int len)
+{
+	const char header[TLS_HEADER] = { type, 3, 3, len >> 8, len };
+
+	memcpy(to, header, TLS_HEADER);
+	memset(to + TLS_HEADER, ' ', len);
+	to[TLS_HEADER] = first;
+	to[TLS_HEADER + len - 1] = '\n';
+	return TLS_HEADER + len;
+}
+
 /* Spreads an id over 64 bits: equal sums mean the same set of ids. */
 uint64_t mix(uint64_t id)
 {

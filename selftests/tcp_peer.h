@@ -20,6 +20,12 @@
 
 #define ID_MAX		64	/* an id on the wire, with its newline */
 
+/* What a record of TLS begins with: its type, a version and two bytes of length. */
+#define TLS_HEADER	5
+#define TLS_CIPHER	20
+#define TLS_HANDSHAKE	22
+#define TLS_DATA	23
+
 struct address {
 	union {
 		struct sockaddr sa;
@@ -46,6 +52,7 @@ void pause_ms(long ms);
 bool exists(const char *file);
 void wait_for_file(const char *file);
 void write_text(const char *file, const char *text);
+int tls_record(char *to, int type, int first, int len);
 uint64_t mix(uint64_t id);
 uint32_t sum_add(uint32_t sum, const void *from, size_t len);
 uint16_t sum_fold(uint32_t sum);

@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A limit inside of a server that talks TLS 1.3, as far as that can be seen: with each handshake
+# it sends two tickets, most of them when the request has come already.  The tickets are
+# no answer, so the limit holds, and the preferred are before the others; and a client that has
+# only finished the handshake has asked for nothing.
+#
+# Must fail if: tickets were taken for answers, or the end of a handshake for a request.
+#
+# One kernel will do: what is seen does not depend on it.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+. "${BASH_SOURCE[0]%/*}/inside_lib.sh"
+plan 22
+
+CROWD=40
+
+# crowd NAME MORE: 40 of bulk, whose requests come with the end of the handshake; then 4 of gold; six
+# tests
+crowd() {
+	local place since seen held begun
+	since=$(answers bulk)
+	held=$(counter bulk held)
+	begun=$(lines "$TMP/server" ^request)
+	client "$TMP/bulk" -X -n $CROWD -c $CROWD -s 10.3.0.1 -S 40 -w 20000 $V4 $PORT
+	must_come 10 counter_from bulk held $((held + 20))
+	client "$TMP/gold" -X -n 4 -c 4 -s 10.1.0.1 -w 20000 $V4 $PORT
+	must_come 20 has "$TMP/gold" ^done
+	must_come 20 has "$TMP/bulk" ^done
+	is "$1: all are served" "$(field "$TMP/bulk" answered) $(field "$TMP/gold" answered)" \
+		"$CROWD 4"
+	place=$(grep ^request "$TMP/server" | grep -n '^request 10\.1\.' | tail -n 1)
+	within "$1: the preferred are before the others" $((${place%%:*} - begun)) 4 30
+	within "$1: all but a few were held" $(($(counter bulk held) - held)) 30 36
+	seen=$(($(answers bulk) - since))
+	# One for the hello, one for the request.
+	within "$1: each answer was seen, and no other" $seen $((2 * CROWD)) $((2 * CROWD + $2))
+	over "$1"
+}
+
+load_synq
+inside_conf "inside 4"
+WORKERS=2 SERVICE=50
+eager -X -k $PORT
+manage
+
+# --- it is not known how long tickets are: the first few are taken for answers ---
+crowd "not known" 8
+
+# --- the handshake alone ---
+client "$TMP/late" -X -n 4 -c 4 -s 10.3.1.1 -S 4 -i late -L "$TMP/go" -K "$TMP/late.end" -w 20000 \
+	$V4 $PORT
+late=$LAST
+check "a handshake alone: nobody is busy" wait_for 5 counter_is bulk quiet_now 4
+pause_ms 500
+is "a handshake alone: nor stuck" "$(counter bulk busy_now) $(counter bulk stuck)" "0 0"
+before=$(answers bulk)
+touch "$TMP/go"
+must_come 10 has "$TMP/late" "^answered late3"
+is "a handshake alone: each request is answered once" "$(($(answers bulk) - before))" 4
+stop "$late"
+
+# --- from now on it is known ---
+crowd "known" 0
+check "unloads" rmmod synq
+load_synq
+
+# --- another server, whose tickets are learnt from those who ask later ---
+inside_conf "inside 4"
+manage
+client "$TMP/late" -X -n 1 -s 10.3.1.1 -i late -L "$TMP/never" -K "$TMP/late.end" -w 20000 $V4 $PORT
+late=$LAST
+wait_for 5 counter_is bulk quiet_now 1
+stop "$late"
+wait_for 5 sockets_are 0
+crowd "learnt before" 0
