@@ -25,7 +25,7 @@
  * held		its request waits in request.c; the server has not got it yet.
  *
  * Whatever the server sends after the request is an answer.  A server's banner is none, nor
- * are the tickets of TLS 1.3 (tls.c); its first flight of a TLS handshake is one.  An answer over
+ * is what it sends of itself after a handshake of TLS 1.3 (tls.c); its first flight of a TLS handshake is one.  An answer over
  * another subflow of MPTCP is not seen.
  *
  * It follows the connections that the gate has let through while the listener has a limit,

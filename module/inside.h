@@ -55,7 +55,7 @@ enum synq_inside_state {
  * @ticked_ns: when synq_inside_tick() was called last
  * @drained_ns: when the accept queue was last seen empty
  * @climb: finds the limit, if none is given
- * @tls: the tickets of its server
+ * @tls: what its server sends of itself after a handshake
  */
 struct synq_inside {
 	spinlock_t lock;	/* protects the rest */

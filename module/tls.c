@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tells the tickets of TLS 1.3 from an answer, and the end of its handshake from a request.
+ * Tells what a server sends of itself after a handshake of TLS 1.3 from an answer, and the end
+ * of the handshake from a request.
  *
  * When the client has finished the handshake, a server sends tickets for later sessions
- * (RFC 8446, 4.6.1), and most clients send their request right behind their Finished.  So the
- * tickets leave when the server has only just got the request, and would be taken
- * for its answer: it would never seem to be busy.
+ * (RFC 8446, 4.6.1), then its settings of HTTP/2 (RFC 9113, 3.4) or its greeting: the prelude.
+ * Most clients send their request right behind their Finished, so the prelude leaves when the
+ * server has only just got the request.  If it were taken for the answer, no connection
+ * would seem to be busy.
  *
  * The contents are encrypted, but the types and lengths of records are not (5.1).  In TLS 1.3
  * the client's second flight is one record, its Finished, behind a change of cipher spec
- * or not; what follows is a request.  The next records of the server are its tickets, all of
- * about the same length.  How long and how many is learnt for each listener: from
- * connections whose request comes later than the tickets, and from two records of the
- * same length which leave one after the other.  Until then tickets are taken for an answer.
+ * or not; what follows is a request.  The length of each record of the prelude is learnt
+ * for each listener: from connections whose request comes later, and from two records
+ * of the same length which leave one after the other, as tickets do.  Until then the first
+ * is taken for an answer.  So that the client's settings are acknowledged is known by its
+ * length.
  *
  * In TLS 1.2 each flight of the server answers one of the client.  A client that has sent early
  * data, or a certificate, is taken for one that has sent a request.
@@ -28,8 +31,8 @@ enum {
 	BEGIN,		/* nothing has come */
 	HELLO,		/* the client's, and the server has not answered it */
 	SHAKEN,		/* it has: the client finishes, or goes on */
-	FINISHED,	/* TLS 1.3: tickets come next, or an answer */
-	GUESSED,	/* the first record was taken for an answer */
+	FINISHED,	/* TLS 1.3: the server's prelude comes next, or an answer */
+	GUESSED,	/* its first record was taken for an answer */
 	OVER,		/* not TLS, or nothing is left to be told apart */
 };
 
@@ -39,10 +42,11 @@ enum {
 #define CLIENT_HELLO	1
 #define HEADER		5U	/* bytes: type, version, length */
 #define CIPHER_SPEC_LEN	(HEADER + 1)
-#define TICKET_LEAST	48
-#define TICKET_MOST	2048
-#define TICKETS_MAX	4
-#define NEAR		32	/* bytes by which tickets differ: the name of the host is in them */
+#define OVERHEAD	17U	/* bytes: type and tag, encrypted */
+#define SETTINGS_ACK	(9 + OVERHEAD)
+#define WINDOW_UPDATE	13U	/* bytes: behind it, or not */
+#define PRELUDE_MOST	2048	/* of one of the prelude */
+#define NEAR		32	/* by which tickets differ: the name of the host is in them */
 
 /* The type of the record at @at, or 0; sets *@len to its bytes behind the header. */
 static u8 record_at(const struct synq_tls_data *data, u32 at, u16 *len)
@@ -124,35 +128,40 @@ static bool is_near(u16 a, u16 b)
 	return max(a, b) - min(a, b) <= NEAR;
 }
 
-static void learn(struct synq_tls_server *server, u16 len, u8 n)
+static void learn(struct synq_tls_server *server, u8 i, u16 len)
 {
-	if (!is_near(server->len, len))
+	if (server->n && !is_near(server->len[i], len) && !i)
 		server->n = 0;
-	server->len = len;
-	server->n = max(server->n, n);
+	server->len[i] = len;
+	server->n = max_t(u8, server->n, i + 1);
 }
 
-/* Is the record at @at a ticket? */
-static bool is_ticket(struct synq_tls *tls, struct synq_tls_server *server,
-		      const struct synq_tls_data *data, u32 at, bool is_asked)
+/* Is the record at @at no answer? */
+static bool is_prelude(struct synq_tls *tls, struct synq_tls_server *server,
+		       const struct synq_tls_data *data, u32 at, bool is_asked)
 {
+	u8 i = tls->n;
 	u16 len, next;
 
-	if (record_at(data, at, &len) != APPLICATION || len < TICKET_LEAST ||
-	    len > TICKET_MOST || tls->n >= TICKETS_MAX)
+	if (record_at(data, at, &len) != APPLICATION)
 		return false;
+	if (!tls->acknowledged && (len == SETTINGS_ACK || len == SETTINGS_ACK + WINDOW_UPDATE)) {
+		tls->acknowledged = true;
+		return true;
+	}
 	if (!tls->len)
 		tls->len = len;
-	if (!is_near(tls->len, len))
+	if (len > PRELUDE_MOST || i == SYNQ_TLS_PRELUDE)
 		return false;
 	if (!is_asked) {
-		learn(server, len, tls->n + 1);
-	} else if (!is_near(server->len, len) || tls->n >= server->n) {
-		/* Two in one segment. */
-		if (tls->n || record_at(data, at + HEADER + len, &next) != APPLICATION ||
+		learn(server, i, len);
+	} else if (i >= server->n || !is_near(server->len[i], len)) {
+		/* Two in one segment? */
+		if (i || record_at(data, at + HEADER + len, &next) != APPLICATION ||
 		    next != len)
 			return false;
-		learn(server, len, 2);
+		learn(server, 0, len);
+		learn(server, 1, len);
 	}
 	tls->n++;
 	return true;
@@ -182,15 +191,17 @@ bool synq_tls_out(struct synq_tls *tls, struct synq_tls_server *server,
 	case GUESSED:
 		/* The second of two that leave one after the other. */
 		if (record_at(data, 0, &len) == APPLICATION && len == tls->len &&
-		    data->len == HEADER + len)
-			learn(server, len, 2);
+		    len <= PRELUDE_MOST && data->len == HEADER + len) {
+			learn(server, 0, len);
+			learn(server, 1, len);
+		}
 		tls->state = OVER;
 		return false;
 	default:
 		return false;
 	}
 	while (at < data->len) {
-		if (!is_ticket(tls, server, data, at, is_asked)) {
+		if (!is_prelude(tls, server, data, at, is_asked)) {
 			tls->state = tls->n ? OVER : GUESSED;
 			return false;
 		}

@@ -10,22 +10,26 @@
 /**
  * struct synq_tls - a connection
  * @state: how far its handshake is
- * @n: tickets that its server has sent
- * @len: of the first record that its server has sent since the client has finished; 0: none
+ * @acknowledged: so are the client's settings of HTTP/2, perhaps
+ * @n: records of the prelude that its server has sent
+ * @len: of the first of them
  */
 struct synq_tls {
 	u8 state;
+	bool acknowledged;
 	u8 n;
 	u16 len;
 };
 
+#define SYNQ_TLS_PRELUDE	4	/* records */
+
 /**
- * struct synq_tls_server - the tickets that a listener's server sends with each handshake
- * @len: bytes of a record
+ * struct synq_tls_server - what a listener's server sends of itself after each handshake
+ * @len: bytes of each record
  * @n: how many; 0: not known
  */
 struct synq_tls_server {
-	u16 len;
+	u16 len[SYNQ_TLS_PRELUDE];
 	u8 n;
 };
 

@@ -23,6 +23,7 @@
 #define TICKET		DATA(282)
 #define REQUEST		DATA(120)
 #define ANSWER		DATA(1100)
+#define SETTINGS	DATA(63)
 
 struct segment {
 	u8 *byte;
@@ -111,7 +112,7 @@ static bool request_comes_later(void)
 	check(in(&tls, 0, CIPHER, FINISHED), "Finished is no request");
 	check(out(&tls, &server, false, TICKET), "a ticket is no answer");
 	check(out(&tls, &server, false, TICKET), "nor is the second");
-	check(server.len == 282 && server.n == 2, "learnt: %u of %u", server.n, server.len);
+	check(server.len[0] == 282 && server.n == 2, "learnt: %u of %u", server.n, server.len[0]);
 	check(!in(&tls, 0, REQUEST), "a request");
 	check(!out(&tls, &server, true, ANSWER), "an answer");
 	check(!out(&tls, &server, true, TICKET), "as many tickets as there are, no more");
@@ -120,7 +121,7 @@ static bool request_comes_later(void)
 
 static bool request_comes_with_it(void)
 {
-	struct synq_tls_server server = { .len = 270, .n = 2 };
+	struct synq_tls_server server = { .len = { 270, 270 }, .n = 2 };
 	struct synq_tls tls;
 
 	shake(&tls, &server);
@@ -149,13 +150,13 @@ static bool learns_from_two(void)
 	in(&tls, 0, CIPHER, FINISHED, REQUEST);
 	check(!out(&tls, &server, true, TICKET), "not known: taken for an answer");
 	check(!out(&tls, &server, false, TICKET), "nothing to answer any more");
-	check(server.len == 282 && server.n == 2, "learnt: %u of %u", server.n, server.len);
+	check(server.len[0] == 282 && server.n == 2, "learnt: %u of %u", server.n, server.len[0]);
 
 	memset(&server, 0, sizeof(server));
 	shake(&tls, &server);
 	in(&tls, 0, CIPHER, FINISHED, REQUEST);
 	check(out(&tls, &server, true, TICKET, TICKET), "both in one segment");
-	check(server.len == 282 && server.n == 2, "learnt: %u of %u", server.n, server.len);
+	check(server.len[0] == 282 && server.n == 2, "learnt: %u of %u", server.n, server.len[0]);
 
 	memset(&server, 0, sizeof(server));
 	shake(&tls, &server);
@@ -175,14 +176,44 @@ static bool one_ticket(void)
 	in(&tls, 0, CIPHER, FINISHED);
 	out(&tls, &server, false, DATA(130));
 	check(server.n == 1, "one is learnt");
-	/* Settings of HTTP/2, say. */
-	check(!out(&tls, &server, false, DATA(64)), "something else is none");
-	check(server.len == 130 && server.n == 1, "and changes nothing");
-
 	shake(&tls, &server);
 	in(&tls, 0, CIPHER, FINISHED, REQUEST);
 	check(out(&tls, &server, true, DATA(130)), "the ticket");
 	check(!out(&tls, &server, true, DATA(130)), "an answer of the same length");
+	return true;
+}
+
+static bool settings_behind_tickets(void)
+{
+	struct synq_tls_server server = {};
+	struct synq_tls tls;
+
+	shake(&tls, &server);
+	in(&tls, 0, CIPHER, FINISHED);
+	check(out(&tls, &server, false, TICKET, TICKET), "tickets");
+	check(out(&tls, &server, false, SETTINGS), "and settings");
+	check(server.n == 3 && server.len[2] == 63, "learnt: %u", server.n);
+
+	shake(&tls, &server);
+	in(&tls, 0, CIPHER, FINISHED, REQUEST);
+	check(out(&tls, &server, true, TICKET, TICKET, SETTINGS), "all three");
+	check(out(&tls, &server, true, DATA(26)), "settings are acknowledged: no answer");
+	check(!out(&tls, &server, true, DATA(26)), "the next is one");
+	shake(&tls, &server);
+	in(&tls, 0, CIPHER, FINISHED, REQUEST);
+	check(out(&tls, &server, true, TICKET, TICKET, SETTINGS, DATA(39)), "with a window update");
+	check(!out(&tls, &server, true, ANSWER), "an answer");
+
+	shake(&tls, &server);
+	in(&tls, 0, CIPHER, FINISHED, REQUEST);
+	out(&tls, &server, true, TICKET, TICKET);
+	check(!out(&tls, &server, true, DATA(24)), "an answer without settings, a short one");
+	check(server.n == 3, "which changes nothing");
+
+	shake(&tls, &server);
+	in(&tls, 0, CIPHER, FINISHED);
+	out(&tls, &server, false, DATA(180));
+	check(server.n == 1 && server.len[0] == 180, "other tickets: all begins anew");
 	return true;
 }
 
@@ -255,7 +286,7 @@ static bool anything(void)
 			pass(&tls, &server, tap_below(2), tap_below(2), record, n,
 			     1 + tap_below(2), tap_below(2) ? tap_below(all) : 0);
 		}
-		check(server.n <= 4, "%u tickets", server.n);
+		check(server.n <= SYNQ_TLS_PRELUDE, "%u records", server.n);
 	}
 	return true;
 }
@@ -265,6 +296,7 @@ static const struct tap_case cases[] = {
 	{ "a request that comes with the end of the handshake", request_comes_with_it },
 	{ "two tickets, one after the other, are learnt from", learns_from_two },
 	{ "a server with one ticket", one_ticket },
+	{ "settings of HTTP/2 behind the tickets", settings_behind_tickets },
 	{ "TLS 1.2, another hello, a change of cipher spec alone", other_handshakes },
 	{ "no TLS", not_tls },
 	{ "anything", anything },
