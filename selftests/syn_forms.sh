@@ -138,14 +138,14 @@ time_wait() {
 	sq listener add port 8081
 	again 800
 	answered=$(($(counter bulk admitted 8081) + $(counter bulk excess_cookie 8081)))
-	is "$1, more than the rate, cookies: those connect that were let in, or have one" \
-		"$(field "$TMP/again" connected)" $answered
+	check_prompt "$1, more than the rate, cookies: those connect that were let in, or have one" \
+		test "$(field "$TMP/again" connected)" = $answered
 	check "$1, more than the rate, cookies: some do" test $answered -ge 1
-	is "$1: the others are dropped, and counted" \
-		"$(counter bulk excess_unanswered 8081)" $((TUPLES - answered))
+	check_prompt "$1: the others are dropped, and counted" \
+		counter_is bulk excess_unanswered $((TUPLES - answered)) 8081
 	case $(uname -r) in
 	6.1.*) skip "$1: no cookie" "the kernel forgets what they follow" ;;
-	*) is "$1: no cookie" "$(counter bulk excess_cookie 8081)" 0 ;;
+	*) check_prompt "$1: no cookie" counter_is bulk excess_cookie 0 8081 ;;
 	esac
 }
 
