@@ -20,6 +20,7 @@
  *
  * Softirq, or process context with BH off, under rcu_read_lock().
  */
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -300,6 +301,7 @@ void synq_followed_set_data(struct synq_tls_data *data, const struct sk_buff *sk
 	data->read = read_data;
 	data->packet = skb;
 	data->len = len;
+	data->now_ms = jiffies_to_msecs(jiffies);
 }
 
 /* What has come is part of a handshake, and no request. */

@@ -46,6 +46,7 @@ enum {
 #define SETTINGS_ACK	(9 + OVERHEAD)
 #define WINDOW_UPDATE	13U	/* bytes: behind it, or not */
 #define PRELUDE_MOST	2048	/* of one of the prelude */
+#define PRELUDE_MS	200	/* later it is something else: that a request did not come, say */
 #define NEAR		32	/* by which tickets differ: the name of the host is in them */
 
 /* The type of the record at @at, or 0; sets *@len to its bytes behind the header. */
@@ -97,6 +98,7 @@ static bool finishes(struct synq_tls *tls, const struct synq_tls_data *data)
 		tls->state = HELLO;
 	else
 		tls->state = type == APPLICATION ? FINISHED : OVER;
+	tls->finished_ms = data->now_ms;
 	return type == APPLICATION && data->len - at <= HEADER + len;
 }
 
@@ -151,7 +153,8 @@ static bool is_prelude(struct synq_tls *tls, struct synq_tls_server *server,
 	}
 	if (!tls->len)
 		tls->len = len;
-	if (len > PRELUDE_MOST || i == SYNQ_TLS_PRELUDE)
+	if (len > PRELUDE_MOST || i == SYNQ_TLS_PRELUDE ||
+	    (!is_asked && data->now_ms - tls->finished_ms > PRELUDE_MS))
 		return false;
 	if (!is_asked) {
 		learn(server, i, len);

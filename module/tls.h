@@ -13,12 +13,14 @@
  * @acknowledged: so are the client's settings of HTTP/2, perhaps
  * @n: records of the prelude that its server has sent
  * @len: of the first of them
+ * @finished_ms: clock, when the client had finished the handshake
  */
 struct synq_tls {
 	u8 state;
 	bool acknowledged;
 	u8 n;
 	u16 len;
+	u32 finished_ms;
 };
 
 #define SYNQ_TLS_PRELUDE	4	/* records */
@@ -38,11 +40,13 @@ struct synq_tls_server {
  * @read: copies @n bytes from @at on; returns false if they are not there
  * @packet: for @read
  * @len: bytes
+ * @now_ms: clock; wraps
  */
 struct synq_tls_data {
 	bool (*read)(const struct synq_tls_data *data, u32 at, u8 *to, u32 n);
 	const void *packet;
 	u32 len;
+	u32 now_ms;
 };
 
 bool synq_tls_is_over(const struct synq_tls *tls);

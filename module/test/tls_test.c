@@ -64,11 +64,14 @@ static void fill(struct segment *segment, const int *record, size_t n, u8 first)
 	}
 }
 
+static u32 now_ms = 0xffffffff - 50;
+
 static bool pass(struct synq_tls *tls, struct synq_tls_server *server, bool out, bool asked,
 		 const int *record, size_t n, u8 first, u32 cut)
 {
 	struct segment segment;
-	struct synq_tls_data data = { .read = read_segment, .packet = &segment };
+	struct synq_tls_data data = { .read = read_segment, .packet = &segment,
+				      .now_ms = now_ms };
 	bool is_nothing;
 	u8 *whole;
 
@@ -209,6 +212,14 @@ static bool settings_behind_tickets(void)
 	out(&tls, &server, true, TICKET, TICKET);
 	check(!out(&tls, &server, true, DATA(24)), "an answer without settings, a short one");
 	check(server.n == 3, "which changes nothing");
+
+	/* That no request came, for instance. */
+	shake(&tls, &server);
+	in(&tls, 0, CIPHER, FINISHED);
+	now_ms += 100;
+	out(&tls, &server, false, TICKET, TICKET, SETTINGS);
+	now_ms += 200;
+	check(!out(&tls, &server, false, DATA(300)) && server.n == 3, "much later: no prelude");
 
 	shake(&tls, &server);
 	in(&tls, 0, CIPHER, FINISHED);
