@@ -36,8 +36,8 @@ refilled() {
 		"$(awk '{ n[NR] = $1 } END { printf "median %d, 90 %% %d, 99 %% %d, at most %d",
 			n[int((NR + 1) / 2)], n[int(NR * .9) + 1], n[int(NR * .99) + 1], n[NR] }' \
 			"$TMP/refilled")"
-	check_prompt "$1: half of the slots are filled at once" \
-		test "$(median <"$TMP/refilled")" -ge 1 -a "$(median <"$TMP/refilled")" -le $SOON
+	within_prompt "$1: half of the slots are filled at once (us)" \
+		"$(median <"$TMP/refilled")" 1 $SOON
 }
 
 load_synq

@@ -99,6 +99,12 @@ within() {
 	check "$1" test "${2:--1}" -ge "$3" -a "${2:--1}" -le "$4"
 }
 
+# within_prompt NAME GOT FROM TO: one test, as check_prompt
+within_prompt() {
+	note "$1: $2 (from $3 to $4)"
+	check_prompt "$1" test "${2:--1}" -ge "$3" -a "${2:--1}" -le "$4"
+}
+
 # die REASON: the script cannot go on
 die() {
 	echo "Bail out! $*"

@@ -266,9 +266,10 @@ is "enforce off: all are admitted" "$(counter bulk admitted)" 100
 # --- a flood of forged sources ---
 fresh "rate 100/second burst 20 source-rate 10/second source-burst 5"
 send 10.200.20.1 20000 -S 20000
-held "forged sources: the class's rate" "$(counter bulk admitted)" 100 20
-is "and its sources only are remembered" "$(remembered)" \
-	"$(counter bulk admitted)"
+# On a slow machine its half-open requests fill the SYN queue besides.
+conform=$(($(counter bulk seen) - $(counter bulk excess_dropped)))
+held "forged sources: the class's rate" $conform 100 20
+is "and its sources only are remembered" "$(remembered)" $conform
 
 # --- a full table: eight places ---
 stop "$first"
@@ -287,7 +288,7 @@ is "full: and are counted" "$(counter bulk source_untracked)" 100
 send 10.200.100.1 80 -S 8 -p 25000
 within "full: a source with a place is held to its rate" "$(counter bulk source_exceeded)" 40 80
 send 10.200.102.1 20000
-within "full: a source without one is not without a limit" "$(class_dropped)" \
+within_prompt "full: a source without one is not without a limit" "$(class_dropped)" \
 	$((13400 - 256 * took / 1000)) 15100
 
 fresh "rate 1/second burst 400 source-rate 1/second source-burst 20"
