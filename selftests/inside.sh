@@ -11,6 +11,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 26
+clients_are_prompt
 
 conf() {
 	apply <<-EOT

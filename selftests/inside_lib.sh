@@ -5,6 +5,7 @@
 # what becomes of ordinary and of preferred clients, for inside_*.sh.
 
 WORKERS=4 SERVICE=80
+clients_are_prompt
 
 # inside_conf WHAT [PORT...]
 inside_conf() {

@@ -34,7 +34,7 @@ SRV=synq-s-$$ CLI=synq-c-$$
 PEER=$DIR/tcp_peer
 
 n_planned=0 n_done=0 n_failed=0 n_skipped=0
-pids=() spaces=()
+pids=() spaces=() client_options=()
 [ -n "$HERE" ] || mkfifo "$TMP/.never"
 exec {never}<>"$TMP/.never"	# never readable
 
@@ -427,7 +427,13 @@ is_up() {
 client() {
 	local out=$1
 	shift
-	background "$out" "$PEER" client -N "$CLI" "$@"
+	background "$out" "$PEER" client -N "$CLI" "${client_options[@]}" "$@"
+}
+
+# From now on clients on a slow machine say something together with the end of the handshake,
+# and not some time after it.
+clients_are_prompt() {
+	[ "${KSFT_MACHINE_SLOW-}" != yes ] || client_options=(-D)
 }
 
 # stop PID...: end what was started by background

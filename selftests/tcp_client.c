@@ -23,6 +23,7 @@
  * -H sends half a line, and no more.  -y MS reads a byte each MS, and has room for few.
  * -X talks as a client of TLS 1.3 looks (tcp_peer eager -X): a hello; when that is answered what
  * finishes the handshake, and its line right behind that; with -L later.
+ * -D says it together with the last segment of the handshake.
  * -W answers each line "ping" with "pong".  -Z ends with a reset, not a FIN.
  *
  * -g PREFIX -G N: then, N times, waits for PREFIX.1, PREFIX.2, ..., sends a line
@@ -91,6 +92,7 @@ static struct {
 	bool fastopen;
 	bool resets;
 	bool tls;
+	bool together;
 } opt = {
 	.step = 1, .number = 1, .concurrency = 1, .deadline_ms = 10000,
 	.patience_ms = 2000, .id = "c",
@@ -186,6 +188,9 @@ static void start(void)
 		set_option(conn->fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
 	if (opt.resets)
 		setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	/* The kernel waits for data to send the ACK with. */
+	if (opt.together && !opt.mptcp)
+		set_option(conn->fd, IPPROTO_TCP, TCP_QUICKACK, 0, "TCP_QUICKACK");
 	started++;
 	look_ms = LOOK_MS;
 	if (connect(conn->fd, &opt.to.sa, opt.to.len) && errno != EINPROGRESS) {
@@ -459,7 +464,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:y:HWXqAMFZ")) != -1) {
+	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:y:DHWXqAMFZ")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 's': add_source(optarg); break;
@@ -478,6 +483,7 @@ static void parse(int argc, char **argv)
 		case 'g': opt.stage = optarg; break;
 		case 'G': opt.stages = number(optarg, 1, 1000); break;
 		case 'y': opt.slow_ms = number(optarg, 1, 1 << 30); break;
+		case 'D': opt.together = true; break;
 		case 'H': opt.half = true; break;
 		case 'W': opt.pongs = true; break;
 		case 'X': opt.tls = true; break;
