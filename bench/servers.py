@@ -117,7 +117,8 @@ class Server:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
         self.process.stdin.close()
-        shutil.rmtree(self.tmp)
+        # Some end a moment later.
+        shutil.rmtree(self.tmp, ignore_errors=True)
 
 
 class AcceptLoop(Server):

@@ -46,7 +46,7 @@ limit() {
 eager
 load
 note "stock: $gold of 40 preferred, median $median ms, $requests requests a second"
-within "stock: the preferred wait, or leave" "$median" $((10 * SERVICE)) 9999
+within_prompt "stock: the preferred wait, or leave" "$median" $((10 * SERVICE)) 9999
 stock=$median idle=$requests
 stop "$serving" "$bulk"
 
@@ -64,12 +64,12 @@ is "the limit begins at 16" "$(limit)" 16
 load
 note "synq: $gold of 40 preferred, median $median ms, $requests requests a second," \
 	"a limit of $(limit)"
-is "the preferred are served" "$gold" 40
-within "sooner" "$median" $SERVICE $((stock / 2))
-within "and the server does what it did" "$requests" $((idle * 7 / 10)) 101
+check_prompt "the preferred are served" test "$gold" = 40
+within_prompt "sooner" "$median" $SERVICE $((stock / 2))
+within_prompt "and the server does what it did" "$requests" $((idle * 7 / 10)) 101
 # Which one depends on the machine; that is a matter of module/test/climb_test.c.
-check "it has looked for a limit" test "$(limit)" != 16
-check "the others were held, or refused for their wait" \
+check_prompt "it has looked for a limit" test "$(limit)" != 16
+check_prompt "the others were held, or refused for their wait" \
 	test "$(($(counter bulk held) + $(counter bulk wait_refused)))" -ge 500
 is "none of the preferred was refused" \
 	"$(counter gold wait_refused) $(counter gold queue_refused) $(counter gold hold_full)" "0 0 0"
