@@ -139,42 +139,6 @@ static enum status banner_input(struct request *r, const char *buf, size_t len)
 	return memchr(buf, '\n', len) ? ST_OK : ST_PENDING;
 }
 
-/* After the greeting, "220", a client that has nothing to say. */
-static void smtp_prepare(struct group *g)
-{
-	set_message(&g->last, "QUIT\r\n", 6);
-}
-
-static enum status smtp_input(struct request *r, const char *buf, size_t len)
-{
-	struct response *resp = response_of(r);
-
-	if (!len)
-		return ST_SHORT;
-	if (!resp->head_len)
-		resp->head[resp->head_len++] = buf[0];
-	if (buf[len - 1] != '\n')
-		return ST_PENDING;
-	return resp->head[0] == '2' ? ST_OK : ST_HTTP_ERROR;
-}
-
-/*
- * Both ends say which version they are; then the server, whose work has begun, offers keys
- * (RFC 4253, 4.2 and 7.1).
- */
-static void ssh_prepare(struct group *g)
-{
-	set_message(&g->last, "SSH-2.0-openload\r\n", 18);
-}
-
-static enum status ssh_input(struct request *r, const char *buf, size_t len)
-{
-	response_of(r);
-	if (!len)
-		return ST_SHORT;
-	return r->answered || memchr(buf, '\n', len) ? ST_OK : ST_PENDING;
-}
-
 /*
  * PostgreSQL, protocol 3.0: a start and one query, each of which is answered by messages of
  * which ReadyForQuery is the last.  One of so many locks is held for the time of service,
@@ -207,8 +171,6 @@ static const struct mode modes[] = {
 	{ "http", true, false, 0, http_prepare, ask, http_input },
 	{ "https", true, true, 0, http_prepare, ask, http_input },
 	{ "banner", false, false, 1, NULL, no_greeting, banner_input },
-	{ "smtp", false, false, 2, smtp_prepare, no_greeting, smtp_input },
-	{ "ssh", false, false, 2, ssh_prepare, no_greeting, ssh_input },
 	{ "postgres", true, false, 2, postgres_prepare, ask, postgres_input },
 };
 

@@ -21,35 +21,6 @@ run ->(_env) {{
 }}
 """
 
-SSHD_CONF = """\
-Port {port}
-HostKey {tmp}/key
-PidFile none
-UsePAM no
-StrictModes no
-LogLevel ERROR
-"""
-
-POSTFIX_MAIN = """\
-compatibility_level = 3.6
-queue_directory = {tmp}/spool
-data_directory = {tmp}/data
-mydestination = localhost
-inet_interfaces = all
-smtpd_peername_lookup = no
-smtpd_client_connection_count_limit = 0
-smtpd_delay_reject = no
-smtpd_client_restrictions = sleep {seconds:.0f}
-local_recipient_maps =
-maillog_file = /dev/stdout
-"""
-
-POSTFIX_MASTER = """\
-{port} inet n - n - {workers} smtpd
-anvil unix - - n - 1 anvil
-postlog unix-dgram n - n - 1 postlogd
-"""
-
 # Whoever asks takes one of so many locks, for so long.
 POSTGRES_QUERY = "pg_sleep({s}) from pg_advisory_xact_lock(floor(random()*{n})::int)"
 
@@ -156,55 +127,4 @@ class Postgres(Eager):
                 "-c", "max_wal_senders=0", "-c", "log_min_messages=panic"]
 
 
-class Sshd(Eager):
-    """OpenSSH; a process for each connection, until the client has logged in."""
-
-    name = "openssh"
-
-    def talk(self, costly=False):
-        return ("ssh",)
-
-    def main(self):
-        key = self.tmp / "key"
-        Path("/run/sshd").mkdir(exist_ok=True)
-        sh("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
-        conf = self.tmp / "sshd_config"
-        conf.write_text(SSHD_CONF.format(port=PORT, tmp=self.tmp))
-        # Newer ones would refuse our few addresses for leaving before they log in.
-        options = []
-        try:
-            sh("/usr/sbin/sshd", "-t", "-f", str(conf), "-o", "PerSourcePenalties=no")
-            options = ["-o", "PerSourcePenalties=no"]
-        except SystemExit:
-            pass
-        if self.service.limited:
-            options += ["-o", f"MaxStartups={2 * self.service.workers}"]
-        return ["/usr/sbin/sshd", "-D", "-e", "-f", conf, *options]
-
-
-class Postfix(Eager):
-    """Postfix; a check of the client takes the time of service, as DNS lists do."""
-
-    name = "postfix"
-
-    def talk(self, costly=False):
-        return ("smtp",)
-
-    def main(self):
-        s = self.service
-        etc, spool = self.tmp / "etc", self.tmp / "spool"
-        for path in (etc, spool, self.tmp / "data"):
-            path.mkdir()
-        for name in ("pid", "private", "public", "active", "incoming", "deferred",
-                     "maildrop", "hold", "bounce", "defer", "flush", "trace", "corrupt"):
-            (spool / name).mkdir()
-            if name != "pid":
-                shutil.chown(spool / name, "postfix")
-        shutil.chown(self.tmp / "data", "postfix")
-        (etc / "main.cf").write_text(POSTFIX_MAIN.format(tmp=self.tmp, seconds=s.ms / 1e3))
-        (etc / "master.cf").write_text(POSTFIX_MASTER.format(port=PORT, workers=s.workers))
-        return [program("/usr/lib/postfix/sbin/master", "Postfix"), "-c", etc, "-d"]
-
-
-SERVERS = {c.name: c for c in (Gunicorn, NginxGunicorn, Uwsgi, Puma, Postgres, Sshd,
-                               Postfix)}
+SERVERS = {c.name: c for c in (Gunicorn, NginxGunicorn, Uwsgi, Puma, Postgres)}

@@ -94,6 +94,11 @@ static u64 tag_of(const struct request_sock *req)
 	return atomic64_read(&inet_rsk(req)->ir_cookie);
 }
 
+static u32 id_of(const struct synq_acceptq *queue, const struct request_sock *req)
+{
+	return synq_tag_bind(queue->id, req);
+}
+
 static u32 low_of(const struct request_sock *req)
 {
 	return synq_tag_low(tag_of(req));
@@ -125,14 +130,16 @@ static bool is_before(u32 rank, u32 other)
  *
  * Called under rskq_lock while the socket listens.  shutdown(2), close(2) and SOCK_DESTROY
  * end that before they take the lock to empty the queue, so it is
- * one queue until the lock is released.  Returns false if it does not listen.
+ * one queue until the lock is released.  listen(2) announces that it listens, and ends it
+ * without the lock if the port is not to be had; it is hashed only when it has the port.
+ * Returns false if it does not listen.
  */
 static bool look(const struct run *run, struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
 	struct synq_acceptq *queue = run->queue;
 
-	if (inet_sk_state_load(sk) != TCP_LISTEN)
+	if (inet_sk_state_load(sk) != TCP_LISTEN || sk_unhashed(sk))
 		return false;
 	if (!icsk->icsk_ack.lrcvtime) {
 		synq_acceptq_forget(queue, run->port, SYNQ_COUNT_CLOSED);
@@ -153,7 +160,7 @@ static void void_tails(struct run *run)
 {
 	const struct request_sock *head = run->q->rskq_accept_head;
 	struct synq_acceptq *queue = run->queue;
-	bool any = head && synq_tag_is(tag_of(head), queue->id);
+	bool any = head && synq_tag_is(tag_of(head), id_of(queue, head));
 	u32 left, first = any ? rank_of(queue, low_of(head)) : 0;
 
 	run->last = NULL;
@@ -284,7 +291,7 @@ static void tag(const struct run *run, struct request_sock *req, u8 lane,
 	struct synq_lane *to = &run->queue->lane[lane];
 
 	atomic64_set(&inet_rsk(req)->ir_cookie,
-		     synq_tag(run->queue->id, low));
+		     synq_tag(id_of(run->queue, req), low));
 	run->queue->used |= BIT(lane);
 	to->tail = req;
 	to->rank = rank_of(run->queue, low);

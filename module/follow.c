@@ -25,8 +25,8 @@
  * held		its request waits in request.c; the server has not got it yet.
  *
  * Whatever the server sends after the request is an answer.  A server's banner is none, nor
- * is what it sends of itself after a handshake of TLS 1.3 (tls.c); its first flight of a TLS handshake is one.  An answer over
- * another subflow of MPTCP is not seen.
+ * is what it sends of itself after a handshake of TLS 1.3 (tls.c); its first flight of a TLS
+ * handshake is one.  An answer over another subflow of MPTCP is not seen.
  *
  * It follows the connections that the gate has let through while the listener has a limit,
  * at the listener's own port: an answer from another port (TPROXY) would not be found.  It
@@ -55,13 +55,13 @@
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <net/inet_connection_sock.h>
+#include <net/mptcp.h>
 #include <net/tcp.h>
 #include "compat.h"
 #include "follow.h"
 #include "inside.h"
 #include "record.h"
 #include "request.h"
-#include "tcpopt.h"
 
 #define OWN_MAX		65536
 #define NET_MAX		262144
@@ -213,8 +213,10 @@ void synq_followed_answer(struct synq_followed *conn, u64 now_ns)
 		late = ns > longest_ns(inside);
 		/* By the limit at the time when it was found: it may be higher by now. */
 		conn->was_stuck = late || (conn->state == SYNQ_INSIDE_STUCK && !conn->on_trial);
-		synq_inside_answered(inside, late && conn->on_trial ? 0 : ns,
-				     conn->state == SYNQ_INSIDE_BUSY, now_ns);
+		/* What the limit does not hold back says nothing about it. */
+		if (conn->slot != SYNQ_SLOT_LOCAL)
+			synq_inside_answered(inside, late && conn->on_trial ? 0 : ns,
+					     conn->state == SYNQ_INSIDE_BUSY, now_ns);
 	}
 	set_state(conn, SYNQ_INSIDE_QUIET);
 }
@@ -261,7 +263,7 @@ void synq_follow_enter(struct synq_record *record, const struct synq_class *clas
 	int err = -ENOSPC;
 
 	/* A subflow: its connection is there already. */
-	if (synq_tcpopt_is_mp_join((const u8 *)(th + 1), (const u8 *)th + 4 * th->doff))
+	if (rsk_drop_req(req))
 		return;
 	synq_followed_set_endpoints(&key, sock_net(child), skb, th,
 				    skb->protocol == htons(ETH_P_IPV6), false);

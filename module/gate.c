@@ -12,6 +12,7 @@
 #include <linux/ipv6.h>
 #include <net/inet_connection_sock.h>
 #include <net/ip.h>
+#include <net/mptcp.h>
 #include <net/tcp.h>
 #include "admission.h"
 #include "classify.h"
@@ -20,12 +21,16 @@
 #include "stats.h"
 #include "tcpopt.h"
 
-/* Its connection is already served: it never uses the accept queue. */
-static bool is_mp_join(const struct sk_buff *skb)
+/*
+ * Its connection is already served: it never uses the accept queue.  A listener without MPTCP
+ * ignores the option, whoever sends it.
+ */
+static bool is_mp_join(const struct synq_gate *gate)
 {
-	const struct tcphdr *th = tcp_hdr(skb);
+	const struct tcphdr *th = tcp_hdr(gate->skb);
 
-	return synq_tcpopt_is_mp_join((const u8 *)(th + 1),
+	return sk_is_mptcp(gate->record->sk) &&
+	       synq_tcpopt_is_mp_join((const u8 *)(th + 1),
 				      (const u8 *)th + 4 * th->doff);
 }
 
@@ -126,15 +131,6 @@ static enum synq_gate_answer put_off(const struct synq_gate *gate)
 	return SYNQ_GATE_REFUSE;
 }
 
-/* Connections that come before it are held, and there is room for them. */
-static enum synq_gate_answer follow(const struct synq_gate *gate)
-{
-	if (hold(gate))
-		return SYNQ_GATE_HELD;
-	/* Trying may have cost it its route, without which no reset can be sent. */
-	return skb_dst(gate->skb) ? SYNQ_GATE_PASS : SYNQ_GATE_REFUSE;
-}
-
 /**
  * synq_gate() - may a connection be promoted now?
  * @gate: the connection, which is not held
@@ -154,12 +150,12 @@ enum synq_gate_answer synq_gate(const struct synq_gate *gate)
 
 	if (synq_conf_observes(gate->conf, gate->listener, gate->class)) {
 		/* If it is full the kernel turns it away; it is counted when it is let in. */
-		if (!has_slot && !is_full && !is_mp_join(gate->skb))
+		if (!has_slot && !is_full && !is_mp_join(gate))
 			synq_count(record->counters, gate->class->slot,
 				   SYNQ_COUNT_WOULD_HOLD);
 		return SYNQ_GATE_PASS;
 	}
-	if (is_mp_join(gate->skb))
+	if (is_mp_join(gate))
 		return SYNQ_GATE_PASS;
 	if (!has_slot)
 		return put_off(gate);
@@ -168,7 +164,7 @@ enum synq_gate_answer synq_gate(const struct synq_gate *gate)
 	if (gate->final == SYNQ_FINAL_ACK &&
 	    (synq_hold_is_before(record, gate->conf, gate->listener, gate->class) ||
 	     synq_request_is_before(record, gate->conf, gate->listener, gate->class)))
-		return follow(gate);
+		return hold(gate) ? SYNQ_GATE_HELD : SYNQ_GATE_PASS;
 	return SYNQ_GATE_PASS;
 }
 
@@ -185,7 +181,7 @@ void synq_gate_missed(const struct synq_gate *gate)
 	if (gate->final == SYNQ_FINAL_ACK && sk_acceptq_is_full(sk) &&
 	    !synq_hold_is_forbidden(sk) &&
 	    !synq_conf_observes(gate->conf, gate->listener, gate->class) &&
-	    !is_mp_join(gate->skb))
+	    !is_mp_join(gate))
 		hold(gate);
 }
 

@@ -304,8 +304,12 @@ void synq_followed_set_data(struct synq_tls_data *data, const struct sk_buff *sk
 	data->now_ms = jiffies_to_msecs(jiffies);
 }
 
-/* What has come is part of a handshake, and no request. */
-static bool is_no_request(struct synq_followed *conn, const struct sk_buff *skb, u32 len)
+/*
+ * What has come is part of a handshake, and no request.  Only what comes in order is looked at:
+ * the rest TCP may never accept.
+ */
+static bool is_no_request(struct synq_followed *conn, const struct sk_buff *skb, u32 len,
+			  bool is_next)
 {
 	struct synq_tls_data data;
 	bool is_none;
@@ -314,7 +318,7 @@ static bool is_no_request(struct synq_followed *conn, const struct sk_buff *skb,
 		return false;
 	synq_followed_set_data(&data, skb, len);
 	spin_lock_bh(&conn->record->inside.lock);
-	is_none = synq_tls_in(&conn->tls, &data);
+	is_none = is_next ? synq_tls_in(&conn->tls, &data) : synq_tls_give_up(&conn->tls);
 	spin_unlock_bh(&conn->record->inside.lock);
 	return is_none;
 }
@@ -364,7 +368,8 @@ bool synq_seen_in(const struct net *net, struct sk_buff *skb, const struct tcphd
 	is_end = synq_followed_is_reset(conn, th);
 	if (!is_end && (!synq_followed_is_answer_to(conn, th) ||
 			!synq_followed_is_new(&conn->came, ntohl(th->seq), len) ||
-			synq_followed_is_waiting(state) || is_no_request(conn, skb, len)))
+			synq_followed_is_waiting(state) ||
+			is_no_request(conn, skb, len, ntohl(th->seq) == from)))
 		return false;
 	if (!is_end && state == SYNQ_INSIDE_QUIET && okfn &&
 	    synq_request_hold(conn, skb, th, len, from, okfn))

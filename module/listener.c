@@ -296,7 +296,7 @@ static int borrow(struct synq_record *record)
 	err = -EBUSY;
 	if (sock_owned_by_user(sk))
 		goto out;
-	record->ops = synq_ops_get(original, pairs, PAIRS);
+	record->ops = synq_ops_get(sk, original, pairs, PAIRS);
 	err = PTR_ERR_OR_ZERO(record->ops);
 	if (!err)
 		err = synq_record_add(record);

@@ -95,7 +95,7 @@ static int __init synq_init(void)
 {
 	int err;
 
-	synq_tag_init(get_random_u32());
+	synq_tag_init(get_random_u32(), get_random_u64());
 	synq_standing_init(get_random_u32());
 	synq_workqueue = alloc_workqueue("synq", WQ_UNBOUND, 0);
 	if (!synq_workqueue)

@@ -6,7 +6,9 @@
  * Originals are constants.  Operations that were allocated belong to another module (SMC
  * has some for each listener).  They go with their owner, which compares a socket's pointer
  * with them to know whether a child needs others.  Sockets with such
- * operations are left alone.
+ * operations are left alone.  So are sockets of the kernel itself but MPTCP's, even if a user
+ * has got one: SMC copies the operations of its inner socket by value, without that one's lock,
+ * after a fallback has given it away.
  *
  * DOC: a copy is never freed
  *
@@ -32,6 +34,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <net/mptcp.h>
 #include <net/inet_connection_sock.h>
 #include "ops.h"
 
@@ -115,20 +118,23 @@ copy_of(const struct inet_connection_sock_af_ops *original)
 
 /**
  * synq_ops_get() - the copy of some operations, made at the first use
- * @original: of a listener; or a copy of ours, which a socket has inherited
+ * @sk: a listener
+ * @original: of it; or a copy of ours, which a socket has inherited
  * @pairs: of functions that may stand in; always the same
  * @n: their number
  *
  * Context: BH off
- * Return: an error: -ENOTSUPP: they are not constant; -ENOMEM
+ * Return: an error: -ENOTSUPP: they are not constant, or not the socket's alone; -ENOMEM
  */
 const struct synq_ops *
-synq_ops_get(const struct inet_connection_sock_af_ops *original,
+synq_ops_get(const struct sock *sk, const struct inet_connection_sock_af_ops *original,
 	     struct synq_pair *pairs, unsigned int n)
 {
 	const struct synq_pair *pair;
 	struct synq_ops *ops;
 
+	if (sk->sk_kern_sock && !sk_is_mptcp(sk))
+		return ERR_PTR(-ENOTSUPP);
 	spin_lock(&lock);
 	ops = copy_of(original);
 	if (!ops && is_allocated(original)) {

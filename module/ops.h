@@ -52,7 +52,7 @@ struct synq_ops {
 };
 
 const struct synq_ops *
-synq_ops_get(const struct inet_connection_sock_af_ops *original,
+synq_ops_get(const struct sock *sk, const struct inet_connection_sock_af_ops *original,
 	     struct synq_pair *pairs, unsigned int n);
 bool synq_ops_is_foreign(const struct inet_connection_sock_af_ops *ops,
 			 const struct synq_pair *pairs, unsigned int n);

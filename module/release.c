@@ -33,12 +33,23 @@ static bool passes_policy(const struct sock *sk, struct sk_buff *skb)
 	return xfrm4_policy_check((struct sock *)sk, XFRM_POLICY_IN, skb);
 }
 
+/* The copy has a reference to the route; TCP's own keeps what it has, without which it may oops. */
 static struct sk_buff *copy_of(struct sk_buff *skb)
 {
-	if (!skb->dev || !skb_dst_force(skb))
+	struct dst_entry *dst = skb_dst(skb);
+	struct sk_buff *copy;
+
+	if (!skb->dev || !dst || !dst_hold_safe(dst))
 		return NULL;
-	return skb->len <= COPY_MAX && !skb_is_gso(skb) ? skb_copy(skb, GFP_ATOMIC) :
+	copy = skb->len <= COPY_MAX && !skb_is_gso(skb) ? skb_copy(skb, GFP_ATOMIC) :
 							  skb_clone(skb, GFP_ATOMIC);
+	if (!copy) {
+		dst_release(dst);
+		return NULL;
+	}
+	skb_dst_drop(copy);
+	skb_dst_set(copy, dst);
+	return copy;
 }
 
 /* NULL, and the copy is freed, if IPsec's policy would not let it through again. */

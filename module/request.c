@@ -295,7 +295,7 @@ bool synq_request_hold(struct synq_followed *conn, struct sk_buff *skb,
 		return false;
 	copy = copy_of(skb, th, len, okfn);
 	if (!copy)
-		return !skb_dst(skb);
+		return false;
 	spin_lock_bh(&inside->lock);
 	/* Another segment may have come first, on another CPU. */
 	waits = conn->state == SYNQ_INSIDE_HELD && !conn->dead;
@@ -393,7 +393,7 @@ bool synq_request_follow(struct synq_followed *conn, struct sk_buff *skb,
 	kfree_skb(copy);
 	if (th->rst)
 		waits = waits && made && !copy;
-	return waits || !skb_dst(skb);
+	return waits;
 }
 
 /**

@@ -203,19 +203,40 @@ u32 synq_share_keep(u32 credit)
  * times a second if it has any (listener.c), so no two writers ever use the same.
  * Requests keep their tags when the module is unloaded, so ids begin at a
  * random number each time that it is loaded.
+ *
+ * A clone keeps its tag, too, in the queue of a listener that nobody manages, where no
+ * writer looks at it.  So a tag is bound to the address of its request: that of a clone is
+ * none, whoever has its id by then.
  */
 
 #define OLD	BIT(29)
 
 static atomic64_t last;
+static u64 secret;
 
 /**
  * synq_tag_init() - the module is loaded
  * @random: where ids begin
+ * @key: that binds tags to addresses
  */
-void synq_tag_init(u32 random)
+void synq_tag_init(u32 random, u64 key)
 {
 	atomic64_set(&last, random);
+	secret = key;
+}
+
+/**
+ * synq_tag_bind() - an id as it is for one request
+ * @id: from synq_tag_id(), or 0
+ * @req: the request
+ *
+ * Return: 30 bits for synq_tag() and synq_tag_is(); 0 for 0
+ */
+u32 synq_tag_bind(u32 id, const void *req)
+{
+	u64 hash = ((unsigned long)req ^ secret) * 0x61c8864680b583ebULL;
+
+	return id ? (id ^ hash >> 34) & SYNQ_TAG_ID ?: 1 : 0;
 }
 
 /**

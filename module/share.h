@@ -27,19 +27,22 @@ u32 synq_share_keep(u32 credit);
  * Tags: how synq recognises the requests that it has placed.  See share.c.
  */
 
-void synq_tag_init(u32 random);
+#define SYNQ_TAG_ID	(BIT(30) - 1)
+
+void synq_tag_init(u32 random, u64 key);
+u32 synq_tag_bind(u32 id, const void *req);
 u64 synq_tag_take(void);
 bool synq_tag_is_old(u64 number);
 
 /* The id that is written for a number; never 0. */
 static inline u32 synq_tag_id(u64 number)
 {
-	return number & (BIT(30) - 1);
+	return number & SYNQ_TAG_ID;
 }
 
 /**
  * synq_tag() - the value to write into a request
- * @id: of the writer, synq_tag_id() of what it has taken
+ * @id: of the writer, synq_tag_id() of what it has taken, bound to the request
  * @low: the writer's own
  *
  * Return: the tag

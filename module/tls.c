@@ -80,6 +80,18 @@ bool synq_tls_is_over(const struct synq_tls *tls)
 	return READ_ONCE(tls->state) == OVER;
 }
 
+/**
+ * synq_tls_give_up() - something has come out of order
+ * @tls: of the connection
+ *
+ * Return: false: it is a request, for all that is known
+ */
+bool synq_tls_give_up(struct synq_tls *tls)
+{
+	tls->state = OVER;
+	return false;
+}
+
 /* Returns true if the client's flight is its Finished alone, or the beginning of it. */
 static bool finishes(struct synq_tls *tls, const struct synq_tls_data *data)
 {

@@ -50,6 +50,7 @@ struct synq_tls_data {
 };
 
 bool synq_tls_is_over(const struct synq_tls *tls);
+bool synq_tls_give_up(struct synq_tls *tls);
 bool synq_tls_in(struct synq_tls *tls, const struct synq_tls_data *data);
 bool synq_tls_out(struct synq_tls *tls, struct synq_tls_server *server,
 		  const struct synq_tls_data *data, bool is_asked);

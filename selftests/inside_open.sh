@@ -12,7 +12,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
-plan 46
+plan 49
 
 CROWD=60
 # As many as would not come in, 16 at once, in the time that anybody is stuck.
@@ -73,6 +73,22 @@ CROWD=$BIG_CROWD silent auto
 goes_on 2 30 4 2
 # It begins with 16, but a server that has never answered may need so many more.
 goes_on auto $BIG_CROWD 64 32
+
+# --- the host's own requests are answered, and nobody else's ---
+sq flush
+inside_conf "inside 2"
+eager -k -Q crowd $PORT
+manage
+background "$TMP/own" "$PEER" client -N "$SRV" -i own -n 200 -r 20 -w 20000 -K "$TMP/own.end" $V4 $PORT
+own=$LAST
+flushed=$(counter bulk hold_flushed)
+CROWD=60
+client "$TMP/crowd" -n 60 -r 200 -s 10.3.0.1 -S 250 -i crowd -A -w 20000 -K "$TMP/crowd.end" $V4 $PORT
+crowd=$LAST
+check "answers to itself: the others come in" wait_for 12 has "$TMP/crowd" "^all acked"
+is "answers to itself: before their time is up" "$(($(counter bulk hold_flushed) - flushed))" 0
+check "answers to itself: there were some" test "$(answers local)" -ge 1
+stop "$own" "$crowd" "$serving"
 
 # --- long polls: all that are inside are stuck, and the others are served ---
 sq flush

@@ -23,9 +23,12 @@ crowd() {
 	since=$(answers bulk)
 	held=$(counter bulk held)
 	begun=$(lines "$TMP/server" ^request)
+	touch "$TMP/stop"
 	client "$TMP/bulk" -X -n $CROWD -c $CROWD -s 10.3.0.1 -S 40 -w 20000 $V4 $PORT
-	wait_for 10 counter_from bulk held $((held + 20))
+	wait_for 2 counter_from bulk held $((held + 30))
 	client "$TMP/gold" -X -n 4 -c 4 -s 10.1.0.1 -w 20000 $V4 $PORT
+	must_come 10 has "$TMP/gold" "^all acked"
+	rm "$TMP/stop"
 	must_come 20 has "$TMP/gold" ^done
 	must_come 20 has "$TMP/bulk" ^done
 	is "$1: all are served" "$(field "$TMP/bulk" answered) $(field "$TMP/gold" answered)" \
@@ -42,7 +45,7 @@ crowd() {
 load_synq
 inside_conf "inside 4"
 WORKERS=2 SERVICE=50
-eager -X -k $PORT
+eager -X -k -S "$TMP/stop" $PORT
 manage
 
 # --- it is not known how long tickets are: the first few are taken for answers ---

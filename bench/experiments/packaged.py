@@ -4,17 +4,14 @@
 #
 # Set-up.  As in the eager experiment: the capacity C of a server is measured first;
 # ordinary clients offer 4 C, preferred ones 0.25 C; each leaves after 5 s.  A client of
-# PostgreSQL asks for one of 4 locks; one of OpenSSH stays until the server offers its keys;
-# one of Postfix until it has been greeted, which takes a check of 1 s by one of 20
-# processes, and has left.  Where a server leaves connections in its accept queue synq has
-# two classes and nothing else; where it accepts everything, "inside auto" besides.
+# PostgreSQL asks for one of 4 locks.  Where a server leaves connections in its accept queue
+# synq has two classes and nothing else; where it accepts everything, "inside auto" besides.
 #
 # Source.  What operators have.  The rival is the server's own limit, where it has one that
-# is not the number of its workers: limit_conn, max_connections, MaxStartups.
+# is not the number of its workers: limit_conn, max_connections.
 #
 # Expected result.  Preferred served wherever connections wait, in the accept queue or
-# inside.  OpenSSH drops at random what is above MaxStartups, after it has accepted it and
-# forked: there only the rate of the others helps.
+# inside.
 """The experiment with servers from packages."""
 
 from experiment import Cell, at_least
@@ -37,20 +34,14 @@ CELLS = [
     cell("uwsgi"),
     cell("puma"),
     cell("postgresql", **INSIDE),
-    cell("openssh", **INSIDE),
-    cell("openssh-rate", server="openssh", config="policed.synq",
-         systems=("synq-rate:0.5",)),
-    cell("postfix", workers=20, service_ms=1000.0, longest_s=40.0),
 ]
 
 
 def claims(view):
     """What is claimed in a cell; view shows it one repeat at a time."""
-    stock = view.get("stock")
-    synq = view.get("synq") or view["synq-rate:0.5"]
+    stock, synq = view["stock"], view["synq"]
     yield at_least("preferred served", synq.served("preferred"), .999, "%")
-    if stock:
-        yield at_least("goodput, of stock's", synq.goodput() / stock.goodput(), .95, "%")
+    yield at_least("goodput, of stock's", synq.goodput() / stock.goodput(), .95, "%")
 
 
 FIGURES = [

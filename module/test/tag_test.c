@@ -27,9 +27,9 @@ static bool ids(void)
 
 static bool wraps(void)
 {
-	synq_tag_init(0xffffffff);
+	synq_tag_init(0xffffffff, 0x5eed);
 	check(synq_tag_id(synq_tag_take()) == 1, "0 owns nothing");
-	synq_tag_init((1U << 30) - 2);
+	synq_tag_init((1U << 30) - 2, 0x5eed);
 	check(synq_tag_id(synq_tag_take()) == (1U << 30) - 1, "the last");
 	check(synq_tag_id(synq_tag_take()) == 1, "and the first");
 	return true;
@@ -40,15 +40,34 @@ static bool old(void)
 {
 	u64 number;
 
-	synq_tag_init(7);
+	synq_tag_init(7, 0x5eed);
 	number = synq_tag_take();
 	check(!synq_tag_is_old(number), "just taken");
-	synq_tag_init((1U << 29) + 7);
+	synq_tag_init((1U << 29) + 7, 0x5eed);
 	check(!synq_tag_is_old(number), "a half but one");
 	synq_tag_take();
 	check(synq_tag_is_old(number), "a half");
 	number = synq_tag_take();
 	check(!synq_tag_is_old(number), "its own again");
+	return true;
+}
+
+/* A clone elsewhere keeps the tag of its request, which is nobody's there. */
+static bool bound(void)
+{
+	static char request[1000];
+	u32 id = synq_tag_id(synq_tag_take());
+	unsigned int i, n = 0;
+
+	synq_tag_init(7, 0x5eed);
+	for (i = 0; i < sizeof(request); i++) {
+		u64 tag = synq_tag(synq_tag_bind(id, request + i), i);
+
+		check(synq_tag_is(tag, synq_tag_bind(id, request + i)), "its own");
+		check(!synq_tag_is(tag, synq_tag_bind(0, request + i)), "nobody's");
+		n += synq_tag_is(tag, synq_tag_bind(id, request + sizeof(request) - 1 - i));
+	}
+	check(!n, "%u of clones", n);
 	return true;
 }
 
@@ -71,6 +90,7 @@ static const struct tap_case cases[] = {
 	{ "ids", ids },
 	{ "wraps", wraps },
 	{ "old", old },
+	{ "bound to a request", bound },
 	{ "cookies", cookies },
 };
 
