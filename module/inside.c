@@ -142,14 +142,16 @@ static void close_again(struct synq_inside *inside, u64 now_ns)
 	WRITE_ONCE(inside->opened, 0);
 }
 
+/* But the host's own, whose answers are not counted either. */
 static u32 all_busy(const struct synq_inside *inside)
 {
 	u32 busy = 0;
 	u8 slot;
 
 	for (slot = 0; slot < SYNQ_SLOTS; slot++)
-		busy += inside->in[SYNQ_INSIDE_BUSY][slot] +
-			inside->in[SYNQ_INSIDE_FRESH][slot];
+		if (slot != SYNQ_SLOT_LOCAL)
+			busy += inside->in[SYNQ_INSIDE_BUSY][slot] +
+				inside->in[SYNQ_INSIDE_FRESH][slot];
 	return busy;
 }
 
@@ -328,7 +330,7 @@ static bool is_no_answer(struct synq_followed *conn, const struct sk_buff *skb, 
 {
 	struct synq_tls_data data;
 
-	if (likely(synq_tls_is_over(&conn->tls)))
+	if (likely(!synq_tls_has_begun(&conn->tls)))
 		return false;
 	synq_followed_set_data(&data, skb, len);
 	return synq_tls_out(&conn->tls, &conn->record->inside.tls, &data,
@@ -410,7 +412,7 @@ void synq_seen_out(const struct net *net, const struct sk_buff *skb,
 	len = synq_followed_is_new(&conn->sent, ntohl(th->seq), len) ? len : 0;
 	state = READ_ONCE(conn->state);
 	if (!is_end && (!len || state == SYNQ_INSIDE_HELD ||
-			(state == SYNQ_INSIDE_QUIET && synq_tls_is_over(&conn->tls))))
+			(state == SYNQ_INSIDE_QUIET && !synq_tls_has_begun(&conn->tls))))
 		return;
 	spin_lock_bh(&conn->record->inside.lock);
 	if (!conn->dead && len && conn->state != SYNQ_INSIDE_HELD &&

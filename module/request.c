@@ -282,7 +282,7 @@ static void release(struct synq_followed *conn, enum synq_counter counter, u64 n
  * or something that the rest of the answer waits for (HTTP/2).
  *
  * Context: rcu_read_lock(), no lock of ours, nor of a socket
- * Return: true if the segment does not go on: a copy waits, or the route was lost
+ * Return: true if the segment does not go on: a copy waits
  */
 bool synq_request_hold(struct synq_followed *conn, struct sk_buff *skb,
 		       const struct tcphdr *th, u32 len, u32 from, synq_okfn okfn)

@@ -70,10 +70,23 @@ static bool is_client_hello(const struct synq_tls_data *data, u32 at)
 }
 
 /**
+ * synq_tls_has_begun() - has the client sent a hello?
+ * @tls: of a connection
+ *
+ * Return: true if synq_tls_out() is to be called
+ */
+bool synq_tls_has_begun(const struct synq_tls *tls)
+{
+	u8 state = READ_ONCE(tls->state);
+
+	return state != BEGIN && state != OVER;
+}
+
+/**
  * synq_tls_is_over() - is there nothing more to tell apart?
  * @tls: of a connection
  *
- * Return: true if the other functions need not be called any more
+ * Return: true if synq_tls_in() need not be called any more
  */
 bool synq_tls_is_over(const struct synq_tls *tls)
 {
@@ -150,6 +163,12 @@ static void learn(struct synq_tls_server *server, u8 i, u16 len)
 	server->n = max_t(u8, server->n, i + 1);
 }
 
+/* Has the server sent a record of its prelude that is no ticket? */
+static bool has_settings(const struct synq_tls *tls, const struct synq_tls_server *server)
+{
+	return tls->n > 1 && !is_near(server->len[tls->n - 1], tls->len);
+}
+
 /* Is the record at @at no answer? */
 static bool is_prelude(struct synq_tls *tls, struct synq_tls_server *server,
 		       const struct synq_tls_data *data, u32 at, bool is_asked)
@@ -159,7 +178,8 @@ static bool is_prelude(struct synq_tls *tls, struct synq_tls_server *server,
 
 	if (record_at(data, at, &len) != APPLICATION)
 		return false;
-	if (!tls->acknowledged && (len == SETTINGS_ACK || len == SETTINGS_ACK + WINDOW_UPDATE)) {
+	if (!tls->acknowledged && has_settings(tls, server) &&
+	    (len == SETTINGS_ACK || len == SETTINGS_ACK + WINDOW_UPDATE)) {
 		tls->acknowledged = true;
 		return true;
 	}
@@ -170,7 +190,9 @@ static bool is_prelude(struct synq_tls *tls, struct synq_tls_server *server,
 		return false;
 	if (!is_asked) {
 		learn(server, i, len);
-	} else if (i >= server->n || !is_near(server->len[i], len)) {
+	} else if (i >= server->n || !is_near(server->len[i], len) ||
+		   /* The tickets of one session have the same length; it may have fewer. */
+		   (i && is_near(server->len[i], tls->len) && len != tls->len)) {
 		/* Two in one segment? */
 		if (i || record_at(data, at + HEADER + len, &next) != APPLICATION ||
 		    next != len)

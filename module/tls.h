@@ -49,6 +49,7 @@ struct synq_tls_data {
 	u32 now_ms;
 };
 
+bool synq_tls_has_begun(const struct synq_tls *tls);
 bool synq_tls_is_over(const struct synq_tls *tls);
 bool synq_tls_give_up(struct synq_tls *tls);
 bool synq_tls_in(struct synq_tls *tls, const struct synq_tls_data *data);

@@ -141,6 +141,18 @@ static bool request_comes_with_it(void)
 	shake(&tls, &server);
 	in(&tls, 0, CIPHER, FINISHED, REQUEST);
 	check(!out(&tls, &server, true, ANSWER), "a server that sends none this time");
+
+	/* A session that goes on gets one. */
+	shake(&tls, &server);
+	in(&tls, 0, CIPHER, FINISHED, REQUEST);
+	check(out(&tls, &server, true, TICKET), "one ticket");
+	check(!out(&tls, &server, true, DATA(290)), "an answer of about that length");
+
+	/* GET of a server that does not speak HTTP. */
+	shake(&tls, &server);
+	in(&tls, 0, CIPHER, FINISHED, REQUEST);
+	out(&tls, &server, true, TICKET, TICKET);
+	check(!out(&tls, &server, true, DATA(26)), "no settings, so none acknowledged");
 	return true;
 }
 
