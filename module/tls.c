@@ -20,7 +20,8 @@
  * In TLS 1.2 each flight of the server answers one of the client.  A client that has sent early
  * data, or a certificate, is taken for one that has sent a request.
  *
- * Pure: any context, no lock.
+ * Pure.  Callers exclude each other (with the lock of inside.c); synq_tls_has_begun() and
+ * synq_tls_is_over() need no lock.
  */
 #include <linux/compiler.h>
 #include <linux/minmax.h>
@@ -48,6 +49,12 @@ enum {
 #define PRELUDE_MOST	2048	/* of one of the prelude */
 #define PRELUDE_MS	200	/* later it is something else: that a request did not come, say */
 #define NEAR		32	/* by which tickets differ: the name of the host is in them */
+
+/* It may be read without the lock. */
+static void set_state(struct synq_tls *tls, u8 state)
+{
+	WRITE_ONCE(tls->state, state);
+}
 
 /* The type of the record at @at, or 0; sets *@len to its bytes behind the header. */
 static u8 record_at(const struct synq_tls_data *data, u32 at, u16 *len)
@@ -101,7 +108,7 @@ bool synq_tls_is_over(const struct synq_tls *tls)
  */
 bool synq_tls_give_up(struct synq_tls *tls)
 {
-	tls->state = OVER;
+	set_state(tls, OVER);
 	return false;
 }
 
@@ -120,9 +127,9 @@ static bool finishes(struct synq_tls *tls, const struct synq_tls_data *data)
 		type = record_at(data, at, &len);
 	}
 	if (type == HANDSHAKE && is_client_hello(data, at))
-		tls->state = HELLO;
+		set_state(tls, HELLO);
 	else
-		tls->state = type == APPLICATION ? FINISHED : OVER;
+		set_state(tls, type == APPLICATION ? FINISHED : OVER);
 	tls->finished_ms = data->now_ms;
 	return type == APPLICATION && data->len - at <= HEADER + len;
 }
@@ -136,12 +143,13 @@ static bool finishes(struct synq_tls *tls, const struct synq_tls_data *data)
  */
 bool synq_tls_in(struct synq_tls *tls, const struct synq_tls_data *data)
 {
+	bool is_hello;
 	u16 len;
 
 	switch (tls->state) {
 	case BEGIN:
-		tls->state = record_at(data, 0, &len) == HANDSHAKE &&
-			     is_client_hello(data, 0) ? HELLO : OVER;
+		is_hello = record_at(data, 0, &len) == HANDSHAKE && is_client_hello(data, 0);
+		set_state(tls, is_hello ? HELLO : OVER);
 		return false;
 	case SHAKEN:
 		return finishes(tls, data);
@@ -221,7 +229,7 @@ bool synq_tls_out(struct synq_tls *tls, struct synq_tls_server *server,
 
 	switch (tls->state) {
 	case HELLO:
-		tls->state = SHAKEN;
+		set_state(tls, SHAKEN);
 		return false;
 	case FINISHED:
 		break;
@@ -232,14 +240,14 @@ bool synq_tls_out(struct synq_tls *tls, struct synq_tls_server *server,
 			learn(server, 0, len);
 			learn(server, 1, len);
 		}
-		tls->state = OVER;
+		set_state(tls, OVER);
 		return false;
 	default:
 		return false;
 	}
 	while (at < data->len) {
 		if (!is_prelude(tls, server, data, at, is_asked)) {
-			tls->state = tls->n ? OVER : GUESSED;
+			set_state(tls, tls->n ? OVER : GUESSED);
 			return false;
 		}
 		record_at(data, at, &len);
