@@ -49,9 +49,7 @@ http {{
         {certificate}
         {limit}
         location / {{
-            include /etc/nginx/fastcgi_params;
-            fastcgi_param SCRIPT_FILENAME {tmp}/index.php;
-            fastcgi_pass unix:{tmp}/fpm.sock;
+            {location}
         }}
     }}
 }}
@@ -157,13 +155,16 @@ class Fpm(Eager):
         return [found[-1], "-n", "-F", "-y", self.tmp / "fpm.conf"]
 
 
-class Nginx(Fpm):
-    """nginx with one worker process."""
+class NginxBefore(Eager):
+    """nginx with one worker process, before something."""
 
-    name = "nginx-fpm"
     events = ""
     listen = ""
     certificate = ""
+
+    def location(self):
+        """What it does with a request."""
+        raise NotImplementedError
 
     def main(self):
         s = self.service
@@ -173,8 +174,20 @@ class Nginx(Fpm):
         conf = self.tmp / "nginx.conf"
         conf.write_text(NGINX_CONF.format(
             tmp=self.tmp, port=PORT, backlog=s.backlog, events=self.events,
-            listen=self.listen, certificate=self.certificate, **limit))
+            listen=self.listen, certificate=self.certificate,
+            location=self.location(), **limit))
         return ["nginx", "-c", conf, "-g", "'daemon off;'"]
+
+
+class Nginx(NginxBefore, Fpm):
+    """Before php-fpm."""
+
+    name = "nginx-fpm"
+
+    def location(self):
+        return "include /etc/nginx/fastcgi_params; " \
+            f"fastcgi_param SCRIPT_FILENAME {self.tmp}/index.php; " \
+            f"fastcgi_pass unix:{self.tmp}/fpm.sock;"
 
 
 class NginxMulti(Nginx):

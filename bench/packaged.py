@@ -7,12 +7,8 @@
 import shutil
 from pathlib import Path
 
-from eager import NGINX_CONF, Eager
+from eager import Eager, NginxBefore
 from guest import HERE, PORT, inside, sh, stop
-
-NGINX_PROXY = """\
-            proxy_pass http://unix:{tmp}/gunicorn.sock;
-"""
 
 PUMA_APP = """\
 run ->(_env) {{
@@ -49,7 +45,7 @@ class Gunicorn(Eager):
         return self.words(f"[::]:{PORT}", self.service.backlog)
 
 
-class NginxGunicorn(Gunicorn):
+class NginxGunicorn(NginxBefore, Gunicorn):
     """nginx before it, as its manual wants it."""
 
     name = "nginx-gunicorn"
@@ -58,18 +54,8 @@ class NginxGunicorn(Gunicorn):
     def helper(self):
         return self.words(f"unix:{self.tmp}/{self.ready}", 2048)
 
-    def main(self):
-        s = self.service
-        limit = {"limit_zone": "limit_conn_zone $server_port zone=all:1m;",
-                 "limit": f"limit_conn all {2 * s.workers};"} if s.limited else \
-                {"limit_zone": "", "limit": ""}
-        text = NGINX_CONF.format(tmp=self.tmp, port=PORT, backlog=s.backlog, events="",
-                                 listen="", certificate="", **limit)
-        begin, end = text.index("            include"), text.index("        }\n    }\n")
-        conf = self.tmp / "nginx.conf"
-        conf.write_text(text[:begin] + NGINX_PROXY.format(tmp=self.tmp)
-                        + text[end:])
-        return ["nginx", "-c", conf, "-g", "'daemon off;'"]
+    def location(self):
+        return f"proxy_pass http://unix:{self.tmp}/{self.ready};"
 
 
 class Uwsgi(Eager):
