@@ -23,7 +23,8 @@
  * The first 17 are those of the first simulation.  Where less than 0.95 is asked for: a
  * server of some hundred workers that take a second is found after 12 s, and after a change
  * as slowly; of one with a few slow workers an epoch says too little; one that thrashes
- * pays for each connection above the knee, as the reserve is.
+ * pays for each connection above the knee, as the reserve is; where many ask whom the limit does
+ * not hold back, those who are held come in late.
  */
 static const struct cell cells[] = {
 	{ POOL, .name = "pool 4, 40 ms", .workers = 4, .work_s = .04 },
@@ -86,6 +87,12 @@ static const struct cell cells[] = {
 	{ POOL, .name = "pool 300, 100 clients", .workers = 300, .work_s = 1,
 	  .work = EXPONENTIAL, .clients = 100, .least = 0, .most = INFINITY },
 	{ POOL, .name = "pool 64, 80 clients", .work = EXPONENTIAL, .clients = 80 },
+	{ POOL, .name = "pool 4, 50 kept", .workers = 4, .work_s = .04, .work = EXPONENTIAL,
+	  .kept = 50, .share_min = .92, .least = 1, .most = 10 },
+	{ POOL, .name = "pool 300, 50 kept", .workers = 300, .work_s = .2,
+	  .work = EXPONENTIAL, .kept = 50 },
+	{ POOL, .name = "pool 4, 50 kept until 30 s", .workers = 4, .work_s = .04,
+	  .work = EXPONENTIAL, .kept = 50, .kept_until = 30, .share_min = .92 },
 	{ POOL, .name = "pool 4, 20 clients", .workers = 4, .work_s = .04,
 	  .work = EXPONENTIAL, .clients = 20,
 	  .least = 0, .most = INFINITY },

@@ -10,7 +10,8 @@
  * of it and of those before it than the limit.  Those that are held wait class by class, and
  * are let in by a timer, each millisecond.  Who has waited inside for eight times the mean
  * is stuck, and does not count.  An ordinary client that would be held for too long is
- * refused at the SYN, as far as the answers of the last two seconds tell.
+ * refused at the SYN, as far as the answers of the last two seconds tell.  Connections that
+ * were let in long ago and ask again are not held back, and do not count.
  *
  * What the limit is decides a law: that of the module (climb.c), or a rival.
  */
@@ -270,6 +271,11 @@ static double longest(const struct run *r)
 	return r->mean ? fmax(.25, fmin(10, 8 * r->mean)) : 1;
 }
 
+static unsigned int *open_of(struct run *r, const struct job *j)
+{
+	return j->kept ? &r->kept : &r->open[j->class];
+}
+
 static void let_in(struct run *r, int job)
 {
 	struct job *j = &r->job[job];
@@ -277,7 +283,7 @@ static void let_in(struct run *r, int job)
 
 	j->began = r->now;
 	j->state = BUSY;
-	r->open[j->class]++;
+	*open_of(r, j) += 1;
 	at(r, r->now + longest(r), STUCK, job);
 	if (way)
 		at(r, r->now + way, AFTER_WAY, job);
@@ -315,7 +321,20 @@ static void born(struct run *r, unsigned int class)
 	};
 	if (r->now >= r->c->warm)
 		r->came[class]++;
-	at(r, r->now, SYN, r->jobs++);
+	r->jobs++;
+}
+
+static void comes(struct run *r, unsigned int class)
+{
+	born(r, class);
+	at(r, r->now, SYN, r->jobs - 1);
+}
+
+static void asks_again(struct run *r)
+{
+	born(r, 1);
+	r->job[r->jobs - 1].kept = true;
+	let_in(r, r->jobs - 1);
 }
 
 static void arrive(struct run *r, int class)
@@ -327,14 +346,20 @@ static void arrive(struct run *r, int class)
 		return;
 	at(r, r->now + gap(r, class ? ORDINARY : PREFERRED,
 			   1 / (load * offered(c))), ARRIVE, class);
-	born(r, class);
+	comes(r, class);
 }
 
-/* One of those who come back at once. */
+/* One of those who come back at once, or never left. */
 static void again(struct run *r, const struct job *j)
 {
-	if (r->c->clients && j->class && r->now < r->c->seconds)
-		born(r, 1);
+	const struct cell *c = r->c;
+
+	if (r->now >= c->seconds)
+		return;
+	if (j->kept && (!c->kept_until || r->now < c->kept_until))
+		asks_again(r);
+	else if (c->clients && j->class && !j->kept)
+		comes(r, 1);
 }
 
 static void release(struct run *r)
@@ -413,7 +438,9 @@ static void finish(struct run *r, int job)
 {
 	struct job *j = &r->job[job];
 
-	note_rate(r);
+	/* Of those who wait: as fast as they are let in. */
+	if (!j->kept)
+		note_rate(r);
 	note_latency(r, j);
 	if (r->now >= r->c->blind_s) {
 		add_to_mean(r, r->now - j->began);
@@ -421,7 +448,7 @@ static void finish(struct run *r, int job)
 			synq_climb_answer(&r->climb);
 		else if (j->state == BUSY)
 			rival_done(r, r->now - j->began);
-		r->open[j->class] -= j->state == BUSY;
+		*open_of(r, j) -= j->state == BUSY;
 		j->state = ANSWERED;
 	}
 	again(r, j);
@@ -439,7 +466,7 @@ static void stuck(struct run *r, int job)
 		return;
 	}
 	j->state = GIVEN_UP;
-	r->open[j->class]--;
+	*open_of(r, j) -= 1;
 }
 
 static void share_done(struct run *r)
@@ -463,7 +490,8 @@ static void climb_tick(struct run *r)
 	unsigned int held = length(&r->held[0]) + length(&r->held[1]);
 
 	if (held || r->was_held)
-		synq_climb_tick(&r->climb, ns(r->now), held, r->open[0] + r->open[1]);
+		synq_climb_tick(&r->climb, ns(r->now), held, r->open[0] + r->open[1],
+				r->kept);
 	r->was_held = held;
 	r->limit = synq_climb_limit(&r->climb);
 }
@@ -545,10 +573,12 @@ static void begin(struct run *r)
 		at(r, 5 + gap(r, PREFERRED, 1 / (c->preferred * rate)), ARRIVE, 0);
 	if (c->clients) {
 		for (i = 0; i < c->clients; i++)
-			born(r, 1);
+			comes(r, 1);
 	} else if (c->load) {
 		at(r, gap(r, ORDINARY, 1 / (c->load * rate)), ARRIVE, 1);
 	}
+	for (i = 0; i < c->kept; i++)
+		asks_again(r);
 	at(r, TICK, EVERY_TICK, 0);
 }
 

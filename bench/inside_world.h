@@ -39,6 +39,9 @@ enum rule { NONE, VEGAS, GRADIENT2, BBR, SLOPE, CLIMB, FIXED };
  * @load: of ordinary clients, of the capacity
  * @preferred: likewise, from 5 s on
  * @clients: if not 0: so many ordinary clients come back at once, instead of @load
+ * @kept: so many other ordinary clients keep their connections and ask again at once; they
+ *	are not held back
+ * @kept_until: s: then these leave; 0: they stay
  * @max_wait: s: an ordinary client that would wait for longer is refused
  * @change_at: s: from then on ...
  * @heavier: ... a request is so many times the work
@@ -67,6 +70,8 @@ struct cell {
 	double load;
 	double preferred;
 	unsigned int clients;
+	unsigned int kept;
+	double kept_until;
 	double max_wait;
 	double change_at;
 	double heavier;
@@ -94,6 +99,7 @@ struct job {
 	double began;
 	double work;
 	u8 class;		/* 0 preferred, 1 ordinary */
+	bool kept;
 	u8 tries;
 	u8 state;
 };
@@ -138,6 +144,7 @@ struct run {
 	unsigned int jobs, job_room;
 	struct fifo held[2];
 	unsigned int open[2];	/* let in and not answered, as far as seen */
+	unsigned int kept;	/* likewise, of those that are not held back */
 	double mean;		/* time that they take */
 	bool was_held;
 

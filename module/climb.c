@@ -25,6 +25,10 @@
  * down		the limit is lower, which measures the knee.  In a search, and after lower
  *		limits have cost nothing, it is halved until that costs something.
  *
+ * The server may also work on connections that the limit does not count (kept, inside.c).  They
+ * are added to the limit wherever it is compared with what the server does, and a lower limit
+ * may then be as good as none.
+ *
  * Fail open: the limit is doubled, again and again, while connections are held and nothing is
  * answered for a second, for twice the longest gap between answers, and for twice as long as
  * the connections inside should take.  With the next answer it is what it was, or twice that if
@@ -33,6 +37,7 @@
  *
  * It does not read a clock or lock.  Pure.
  */
+#include <linux/bits.h>
 #include <linux/compiler.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
@@ -75,12 +80,22 @@
 #define RESERVE		135	/* per cent of the knee */
 #define AVERAGE		4	/* rates */
 
+#define SMOOTH		64	/* ticks */
+#define KEPT_MOST	BIT(16)
+
 #define PATIENCE_NS	(4 * SECOND)
 #define GAP_MAX_MS	4000
+#define EXCUSED_NS	(SECOND / 2)
 
 static u32 whole(u32 base)
 {
 	return (base + UNIT - 1) / UNIT;
+}
+
+/* What the server works on besides, in sixteenths. */
+static u32 kept_of(const struct synq_climb *climb)
+{
+	return climb->kept / SMOOTH;
 }
 
 static void restart(struct synq_climb *climb)
@@ -94,7 +109,7 @@ static void begin(struct synq_climb *climb, enum synq_climb_phase phase, u32 lim
 		  u32 skip)
 {
 	climb->phase = phase;
-	climb->skip = skip;
+	climb->skip = skip + whole(kept_of(climb));
 	climb->settled = false;
 	climb->unsettled_ns = 0;
 	WRITE_ONCE(climb->limit, limit);
@@ -104,6 +119,7 @@ static void begin(struct synq_climb *climb, enum synq_climb_phase phase, u32 lim
 static void rest(struct synq_climb *climb, u64 base)
 {
 	climb->base = clamp_t(u64, base, LEAST, MOST);
+	climb->kept_then = kept_of(climb);
 	climb->rested = 0;
 	climb->searching = false;
 	begin(climb, SYNQ_CLIMB_REST, whole(climb->base), whole(climb->base));
@@ -122,20 +138,20 @@ static void close_again(struct synq_climb *climb)
 	climb->before = 0;
 }
 
-/* By three eighths, or in a search by half. */
+/* By three eighths of all, or in a search by half. */
 static void go_down(struct synq_climb *climb)
 {
-	u32 limit = whole(climb->base);
-	u32 less = climb->searching ? limit / 2 : (3 * limit + 4) / 8;
+	u32 limit = whole(climb->base), all = limit + whole(kept_of(climb));
+	u32 less = climb->searching ? all / 2 : (3 * all + 4) / 8;
 
-	limit -= max(less, 1U);
+	limit -= clamp_t(u32, less, 1, limit - 1);
 	begin(climb, SYNQ_CLIMB_DOWN, limit, limit);
 }
 
 static void go_up(struct synq_climb *climb)
 {
 	climb->from = climb->base;
-	climb->base = min(2 * climb->base, MOST);
+	climb->base = min(2 * climb->base + kept_of(climb), MOST);
 	begin(climb, SYNQ_CLIMB_UP, whole(climb->base), whole(climb->from));
 }
 
@@ -197,6 +213,12 @@ static void is_another(struct synq_climb *climb, u64 rate, bool more)
 		search_down(climb);
 }
 
+/* Then the limit may be far too high: while they were there a lower one could not be tried. */
+static bool are_kept_gone(const struct synq_climb *climb)
+{
+	return 2 * (climb->base + kept_of(climb)) < climb->base + climb->kept_then;
+}
+
 static void has_rested(struct synq_climb *climb, u64 rate)
 {
 	u32 percent = percent_of(rate, climb->rate);
@@ -205,6 +227,10 @@ static void has_rested(struct synq_climb *climb, u64 rate)
 		climb->rate = rate;
 		climb->searching = true;
 		go_up(climb);
+		return;
+	}
+	if (are_kept_gone(climb)) {
+		search_down(climb);
 		return;
 	}
 	if (percent < SLOWER || percent > FASTER) {
@@ -220,8 +246,8 @@ static void has_rested(struct synq_climb *climb, u64 rate)
 
 static void went_up(struct synq_climb *climb, u64 rate)
 {
-	u32 percent = percent_of(rate, climb->rate);
-	u64 base;
+	u32 percent = percent_of(rate, climb->rate), kept = kept_of(climb);
+	u64 all;
 
 	if (!climb->searching && percent < LITTLE_MORE) {
 		rest(climb, climb->from);
@@ -233,17 +259,17 @@ static void went_up(struct synq_climb *climb, u64 rate)
 		go_up(climb);
 		return;
 	}
-	base = div_u64((u64)climb->from * percent * RESERVE, 100 * 100);
-	climb->base = clamp_t(u64, base, climb->from, climb->base);
+	all = div_u64((u64)(climb->from + kept) * percent * RESERVE, 100 * 100);
+	climb->base = clamp_t(u64, all, climb->from + kept, climb->base + kept) - kept;
 	search_down(climb);
 }
 
 /* Goes only a part of the way, since one epoch says little. */
 static void follow(struct synq_climb *climb, u64 target)
 {
-	u32 base = climb->base;
+	u32 base = climb->base, near = (base + kept_of(climb)) / NEAR;
 
-	if (!climb->easy && target > base - base / NEAR && target < base + base / NEAR)
+	if (!climb->easy && target + near > base && target < base + near)
 		climb->rests = min(2 * climb->rests, RESTS_MAX);
 	else
 		climb->rests = RESTS_MIN;
@@ -252,10 +278,10 @@ static void follow(struct synq_climb *climb, u64 target)
 
 static void went_down(struct synq_climb *climb, u64 rate)
 {
-	u32 percent = percent_of(rate, climb->rate);
-	u64 target = div_u64((u64)climb->limit * UNIT * RESERVE, percent);
+	u32 percent = percent_of(rate, climb->rate), kept = kept_of(climb);
+	u64 all = div_u64(((u64)climb->limit * UNIT + kept) * RESERVE, percent);
+	u64 target = min(all - min_t(u64, all, kept), 2ULL * climb->base);
 
-	target = min(target, 2ULL * climb->base);
 	if (!climb->searching) {
 		climb->easy = percent >= NOTHING ? climb->easy + 1 : 0;
 		if (climb->easy >= EASY)
@@ -316,7 +342,12 @@ static u64 patience_ns(const struct synq_climb *climb)
 	return clamp_t(u64, ns, SECOND, PATIENCE_NS);
 }
 
-static bool is_silent(struct synq_climb *climb, u64 ns, u32 answered)
+static void add_kept(struct synq_climb *climb, u32 kept)
+{
+	climb->kept += min(kept, KEPT_MOST) * UNIT - climb->kept / SMOOTH;
+}
+
+static bool is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool excused)
 {
 	if (answered) {
 		u32 ms = min_t(u64, div_u64(climb->silent_ns, NSEC_PER_MSEC), GAP_MAX_MS);
@@ -326,6 +357,8 @@ static bool is_silent(struct synq_climb *climb, u64 ns, u32 answered)
 		return false;
 	}
 	climb->silent_ns += ns;
+	if (excused)
+		climb->silent_ns = min(climb->silent_ns, EXCUSED_NS);
 	return climb->silent_ns >= patience_ns(climb);
 }
 
@@ -382,23 +415,27 @@ void synq_climb_answer(struct synq_climb *climb)
  * @climb: of the listener
  * @now_ns: monotonic clock, ns, not 0
  * @held: connections that are held
- * @busy: connections that are busy
+ * @busy: connections that are busy and count
+ * @kept: those that are busy and do not
  *
  * Called every millisecond or few while connections are held.  Time beyond a second since the
  * last call is ignored.
  *
  * Context: callers exclude each other
  */
-void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy)
+void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u32 kept)
 {
 	bool follows = climb->last_ns && now_ns > climb->last_ns &&
 		       now_ns - climb->last_ns < SECOND;
 	u64 ns = follows ? now_ns - climb->last_ns : 0;
 	bool was_held = climb->held;
 	u32 answered = climb->answered;
+	bool excused = climb->excused;
 
 	climb->answered = 0;
-	climb->busy = busy;
+	climb->excused = false;
+	climb->busy = busy + kept;
+	add_kept(climb, kept);
 	climb->last_ns = now_ns;
 	climb->held = held;
 	if (!follows) {
@@ -410,10 +447,13 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy)
 		pass_loose(climb, ns);
 		return;
 	}
-	if (is_silent(climb, ns, answered)) {
+	if (is_silent(climb, ns, answered, excused)) {
 		open_further(climb);
 		return;
 	}
+	/* A server that is stopped shows nothing; the law goes on when it does. */
+	if (climb->silent_ns >= EXCUSED_NS && excused)
+		return;
 	if (!climb->settled && !is_settled(climb, ns, busy))
 		return;
 	if (climb->skip) {

@@ -6,9 +6,6 @@
 #define _SYNQ_CLIMB_H
 
 #include <linux/compiler.h>
-#include <linux/limits.h>
-#include <linux/minmax.h>
-#include <linux/time64.h>
 #include <linux/types.h>
 
 /**
@@ -39,6 +36,8 @@ enum synq_climb_phase {
  * @from: the base before it was raised
  * @before: the base before the limit was opened; 0: the limit is not open
  * @busy: busy connections at the last tick
+ * @kept: those that the limit does not count, times UNIT: the sum of the last SMOOTH ticks
+ * @kept_then: likewise, in sixteenths, when the base was set
  * @gap_ms: the longest recent time between two answers
  * @phase: enum synq_climb_phase
  * @rested: epochs of rest
@@ -46,6 +45,7 @@ enum synq_climb_phase {
  * @surprises: epochs in a row, up to the last, with another rate
  * @easy: lower limits in a row that cost nothing
  * @held: connections were held at the last tick
+ * @excused: silence does not count in this tick
  * @settled: the limit is in effect
  * @searching: the base is not known
  */
@@ -64,6 +64,8 @@ struct synq_climb {
 	u32 from;
 	u32 before;
 	u32 busy;
+	u32 kept;
+	u32 kept_then;
 	u32 gap_ms;
 	u8 phase;
 	u8 rested;
@@ -71,25 +73,27 @@ struct synq_climb {
 	u8 surprises;
 	u8 easy;
 	bool held;
+	bool excused;
 	bool settled;
 	bool searching;
 };
 
 void synq_climb_init(struct synq_climb *climb);
 void synq_climb_answer(struct synq_climb *climb);
-void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy);
+void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy,
+		     u32 kept);
 
 /**
  * synq_climb_excuse() - do not open the limit though nothing is answered
  * @climb: of the listener
  *
- * Called before each tick for which this holds.
+ * Called before each tick for which this holds.  An epoch does not go on meanwhile.
  *
  * Context: callers exclude each other
  */
 static inline void synq_climb_excuse(struct synq_climb *climb)
 {
-	climb->silent_ns = min(climb->silent_ns, (u64)NSEC_PER_SEC / 2);
+	climb->excused = true;
 }
 
 /**

@@ -16,6 +16,9 @@
  *		counts as busy until it does, the server speaks first, or 10 ms have passed.
  * quiet	it has sent nothing, or was answered: kept alive, a websocket.
  * busy		its client has sent something new, and nothing new has gone out since.
+ * kept		likewise, but it was answered KEPT_AFTER ago or more, and nothing holds its requests
+ *		back ("requests off").  It does not count for its own class: those who come
+ *		would wait for as long as it asks.
  * stuck	it has been busy for longer than 8 times the mean (at least 250 ms, at most
  *		10 s; a second while the mean is not known): a long poll, half a request, an
  *		upload, a server that has forgotten it, or something that is no request, as
@@ -45,7 +48,7 @@
  *    leave the hash.  A reader that has found one before is in an RCU section that keeps the
  *    record, which is freed a grace period after that (record.c).
  *
- * The lock is innermost but for the counters of the drain rate: it calls nothing else.
+ * The lock is innermost: what is called with it takes no other.
  *
  * Softirq, or process context with BH off, under rcu_read_lock().
  */
@@ -74,6 +77,7 @@
 #define STUCK_LEAST_NS	(250ULL * NSEC_PER_MSEC)
 #define STUCK_MOST_NS	(10ULL * NSEC_PER_SEC)
 #define STUCK_MEANS	8
+#define KEPT_AFTER	(5 * HZ)
 #define FRESH_NS	(10ULL * NSEC_PER_MSEC)
 
 static struct rhashtable table;
@@ -131,6 +135,7 @@ static struct list_head *list_of(struct synq_inside *inside,
 	case SYNQ_INSIDE_FRESH:
 		return &inside->fresh;
 	case SYNQ_INSIDE_BUSY:
+	case SYNQ_INSIDE_KEPT:
 		return &inside->busy;
 	case SYNQ_INSIDE_HELD:
 		return &inside->late[slot];
@@ -175,13 +180,23 @@ void synq_followed_set_held(struct synq_followed *conn, u32 from, u64 now_ns)
 	set_state(conn, SYNQ_INSIDE_HELD);
 }
 
+/* Nothing keeps its client from asking. */
+static bool is_kept(const struct synq_followed *conn)
+{
+	struct synq_listener listener;
+
+	return conn->served && time_after(jiffies, conn->served + KEPT_AFTER) &&
+	       synq_record_conf(conn->record, &listener) && !listener.requests;
+}
+
 void synq_followed_begin(struct synq_followed *conn, u64 now_ns)
 {
 	if (synq_followed_is_waiting(conn->state))
 		return;
 	conn->since_ns = now_ns;
 	conn->on_trial = conn->was_stuck;
-	set_state(conn, conn->was_stuck ? SYNQ_INSIDE_STUCK : SYNQ_INSIDE_BUSY);
+	set_state(conn, conn->was_stuck ? SYNQ_INSIDE_STUCK :
+			is_kept(conn) ? SYNQ_INSIDE_KEPT : SYNQ_INSIDE_BUSY);
 }
 
 /* Histogram of the times: up to 1 ms, 4 ms, 16 ms ... */
@@ -216,7 +231,8 @@ void synq_followed_answer(struct synq_followed *conn, u64 now_ns)
 		/* What the limit does not hold back says nothing about it. */
 		if (conn->slot != SYNQ_SLOT_LOCAL)
 			synq_inside_answered(inside, late && conn->on_trial ? 0 : ns,
-					     conn->state == SYNQ_INSIDE_BUSY, now_ns);
+					     conn->state != SYNQ_INSIDE_STUCK, now_ns);
+		conn->served = conn->served ?: jiffies ?: 1;
 	}
 	set_state(conn, SYNQ_INSIDE_QUIET);
 }
@@ -294,7 +310,7 @@ void synq_follow_enter(struct synq_record *record, const struct synq_class *clas
 		atomic_inc(&all);
 		list_add_tail(&conn->list, &inside->fresh);
 		count_in(conn, 1);
-		if (synq_followed_is_new(&conn->came, ntohl(th->seq) + th->syn, len)) {
+		if (synq_followed_has_come(conn, ntohl(th->seq) + th->syn, len)) {
 			synq_followed_set_data(&data, skb, len);
 			synq_tls_in(&conn->tls, &data);
 			synq_followed_begin(conn, conn->since_ns);

@@ -45,6 +45,7 @@ struct synq_endpoints {
  * @record: of its listener
  * @list: of its state
  * @since_ns: monotonic clock, when its request came, or was held
+ * @served: jiffies, when it was answered first; 0: it was not
  * @looked: jiffies, when it became quiet, or was looked up
  * @came: the next sequence number from the client
  * @sent: the next sequence number from the server
@@ -68,6 +69,7 @@ struct synq_followed {
 	struct synq_record *record;
 	struct list_head list;
 	u64 since_ns;
+	unsigned long served;
 	unsigned long looked;
 	u32 came;
 	u32 sent;
@@ -90,7 +92,7 @@ struct synq_followed {
 void synq_followed_set_endpoints(struct synq_endpoints *key, const struct net *net,
 				 const struct sk_buff *skb, const struct tcphdr *th,
 				 bool is_v6, bool is_out);
-bool synq_followed_is_new(u32 *end, u32 seq, u32 len);
+bool synq_followed_has_come(struct synq_followed *conn, u32 seq, u32 len);
 
 struct synq_followed *synq_followed_find(const struct synq_endpoints *key);
 void synq_followed_count(const struct synq_followed *conn, enum synq_counter counter);
@@ -105,7 +107,8 @@ void synq_followed_end(struct synq_followed *conn);
 
 static inline bool synq_followed_is_waiting(enum synq_inside_state state)
 {
-	return state == SYNQ_INSIDE_BUSY || state == SYNQ_INSIDE_STUCK;
+	return state == SYNQ_INSIDE_BUSY || state == SYNQ_INSIDE_KEPT ||
+	       state == SYNQ_INSIDE_STUCK;
 }
 
 /* follow.c */

@@ -7,9 +7,11 @@
  *
  * A class is let in while fewer connections of it and of the classes before it are busy than
  * the limit.  So a preferred connection never waits for others, and at most twice the limit
- * are inside.  In other orders than strict all classes count.  A class with a minimum share
- * has that share of the limit, whatever else is busy.  Reserves have no meaning here: the
- * first class has all of the limit for itself.
+ * are inside.  But a connection that was kept open for long, whose requests nothing holds
+ * back, keeps nobody of its own class out: they would wait for as long as it asks.  In other
+ * orders than strict all classes count.  A class with a minimum share has that share of the
+ * limit, whatever else is busy.  Reserves have no meaning here: the first class has all of the
+ * limit for itself.
  *
  * Fail open.  While connections are held and nothing is answered for a second, or longer
  * where answers take longer, the limit is doubled, and again.  So a stalled server, or one
@@ -73,21 +75,24 @@ u32 synq_inside_limit(const struct synq_inside *inside,
 }
 
 /*
- * Of all classes whose work is done before that of one, and its own.  Not of the host itself:
- * any process of it could keep all others out.
+ * Of all classes whose work is done before that of one, and its own but those that are kept.
+ * Not of the host itself: any process of it could keep all others out.
  */
 static u32 busy_of(const struct synq_inside *inside, const struct synq_conf *conf,
 		   const struct synq_listener *listener,
 		   const struct synq_class *class)
 {
-	u8 last = listener->order == SYNQ_ORDER_STRICT ? class->position :
-							 conf->n_positions - 1;
+	bool is_strict = listener->order == SYNQ_ORDER_STRICT;
+	u8 last = is_strict ? class->position : conf->n_positions - 1, p;
 	u32 busy = 0;
-	u8 p;
 
-	for (p = 0; p <= last; p++)
-		if (conf->order[p] != SYNQ_SLOT_LOCAL)
-			busy += synq_inside_own(inside, &conf->class[conf->order[p]]);
+	for (p = 0; p <= last; p++) {
+		if (conf->order[p] == SYNQ_SLOT_LOCAL)
+			continue;
+		busy += synq_inside_own(inside, &conf->class[conf->order[p]]);
+		if (is_strict && p < last)
+			busy += synq_inside_kept(inside, conf->order[p]);
+	}
 	return busy;
 }
 
@@ -135,13 +140,6 @@ static void open_if_blind(struct synq_inside *inside, u64 now_ns)
 	WRITE_ONCE(inside->opened, min(inside->opened + 1, OPENED_MAX));
 }
 
-static void close_again(struct synq_inside *inside, u64 now_ns)
-{
-	lockdep_assert_held(&inside->lock);
-	inside->answered_ns = now_ns;
-	WRITE_ONCE(inside->opened, 0);
-}
-
 /* But the host's own, whose answers are not counted either. */
 static u32 all_busy(const struct synq_inside *inside)
 {
@@ -151,8 +149,33 @@ static u32 all_busy(const struct synq_inside *inside)
 	for (slot = 0; slot < SYNQ_SLOTS; slot++)
 		if (slot != SYNQ_SLOT_LOCAL)
 			busy += inside->in[SYNQ_INSIDE_BUSY][slot] +
-				inside->in[SYNQ_INSIDE_FRESH][slot];
+				inside->in[SYNQ_INSIDE_FRESH][slot] +
+				inside->in[SYNQ_INSIDE_KEPT][slot];
 	return busy;
+}
+
+static bool is_held(const struct synq_record *record, u8 slot)
+{
+	return !list_empty(&record->hold.fifo[slot]) ||
+	       READ_ONCE(record->inside.in[SYNQ_INSIDE_HELD][slot]);
+}
+
+/* Those that do not count for the last of the classes that have connections held. */
+static u32 kept_beside(const struct synq_record *record, const struct synq_conf *conf,
+		       const struct synq_listener *listener)
+{
+	u8 p = conf->n_positions, slot;
+	u32 kept = 0;
+
+	while (p--) {
+		slot = conf->order[p];
+		if (slot == SYNQ_SLOT_LOCAL)
+			continue;
+		if (listener->order == SYNQ_ORDER_STRICT && is_held(record, slot))
+			return synq_inside_kept(&record->inside, slot);
+		kept += synq_inside_kept(&record->inside, slot);
+	}
+	return listener->order == SYNQ_ORDER_STRICT ? 0 : kept;
 }
 
 /*
@@ -191,20 +214,25 @@ void synq_inside_answered(struct synq_inside *inside, u64 took_ns, bool counted,
 	if (!counted)
 		return;
 	synq_climb_answer(&inside->climb);
-	close_again(inside, now_ns);
+	inside->answered_ns = now_ns;
+	WRITE_ONCE(inside->opened, 0);
 }
 
 /**
  * synq_inside_tick() - some milliseconds have gone by, and connections are held, or were
  * @record: of the listener, which has a limit
+ * @conf: snapshot
+ * @listener: configured, as it is for the socket
  * @held: how many there are
  *
  * Context: softirq, rcu_read_lock()
  */
-void synq_inside_tick(struct synq_record *record, u32 held)
+void synq_inside_tick(struct synq_record *record, const struct synq_conf *conf,
+		      const struct synq_listener *listener, u32 held)
 {
 	struct synq_inside *inside = &record->inside;
 	bool is_excused;
+	u32 busy, kept;
 	u64 now_ns;
 
 	spin_lock(&inside->lock);
@@ -213,13 +241,15 @@ void synq_inside_tick(struct synq_record *record, u32 held)
 	synq_follow_age(inside, now_ns);
 	is_excused = is_stopped(inside, record->sk, now_ns);
 	if (!held || now_ns - inside->ticked_ns > PAUSE_NS)
-		close_again(inside, now_ns);
+		inside->answered_ns = now_ns;
 	else if (is_excused)
 		synq_climb_excuse(&inside->climb);
 	else
 		open_if_blind(inside, now_ns);
 	inside->ticked_ns = now_ns;
-	synq_climb_tick(&inside->climb, now_ns, held, all_busy(inside));
+	busy = all_busy(inside);
+	kept = min(kept_beside(record, conf, listener), busy);
+	synq_climb_tick(&inside->climb, now_ns, held, busy - kept, kept);
 	spin_unlock(&inside->lock);
 }
 
@@ -265,14 +295,29 @@ static struct synq_followed *find(const struct net *net, const struct sk_buff *s
 	return synq_followed_find(&key);
 }
 
-/* Is there something beyond what was there before?  Then it is, from now on. */
-bool synq_followed_is_new(u32 *end, u32 seq, u32 len)
+/*
+ * Is there something beyond what has come before?  It counts as come only if it is in order: TCP
+ * may ignore what is far ahead, and then its client's next request would not be new.
+ */
+bool synq_followed_has_come(struct synq_followed *conn, u32 seq, u32 len)
 {
-	u32 before = READ_ONCE(*end), ahead = seq + len - before;
+	u32 end = READ_ONCE(conn->came), ahead = seq + len - end;
 
 	if (!len || !ahead || ahead > AHEAD_MAX)
 		return false;
-	WRITE_ONCE(*end, before + ahead);
+	if (!after(seq, end))
+		WRITE_ONCE(conn->came, end + ahead);
+	return true;
+}
+
+/* The server's TCP sends nothing that is not new or was sent already. */
+static bool is_sent_first(struct synq_followed *conn, u32 seq, u32 len)
+{
+	u32 end = READ_ONCE(conn->sent), ahead = seq + len - end;
+
+	if (!len || !ahead || ahead > AHEAD_MAX)
+		return false;
+	WRITE_ONCE(conn->sent, end + ahead);
 	return true;
 }
 
@@ -369,7 +414,7 @@ bool synq_seen_in(const struct net *net, struct sk_buff *skb, const struct tcphd
 		return true;
 	is_end = synq_followed_is_reset(conn, th);
 	if (!is_end && (!synq_followed_is_answer_to(conn, th) ||
-			!synq_followed_is_new(&conn->came, ntohl(th->seq), len) ||
+			!synq_followed_has_come(conn, ntohl(th->seq), len) ||
 			synq_followed_is_waiting(state) ||
 			is_no_request(conn, skb, len, ntohl(th->seq) == from)))
 		return false;
@@ -409,7 +454,7 @@ void synq_seen_out(const struct net *net, const struct sk_buff *skb,
 		return;
 	/* Whatever else has seemed to come has not. */
 	WRITE_ONCE(conn->came, ntohl(th->ack_seq));
-	len = synq_followed_is_new(&conn->sent, ntohl(th->seq), len) ? len : 0;
+	len = is_sent_first(conn, ntohl(th->seq), len) ? len : 0;
 	state = READ_ONCE(conn->state);
 	if (!is_end && (!len || state == SYNQ_INSIDE_HELD ||
 			(state == SYNQ_INSIDE_QUIET && !synq_tls_has_begun(&conn->tls))))

@@ -24,6 +24,7 @@ struct synq_record;
  * @SYNQ_INSIDE_QUIET: it has sent nothing, or was answered
  * @SYNQ_INSIDE_FRESH: it was promoted just now, and will send something
  * @SYNQ_INSIDE_BUSY: it has sent something, and waits for an answer
+ * @SYNQ_INSIDE_KEPT: likewise, but it was let in long ago, and its requests are not held back
  * @SYNQ_INSIDE_STUCK: it has waited for so long that it does not count
  * @SYNQ_INSIDE_HELD: it has sent something that the server has not got yet (request.c)
  */
@@ -31,6 +32,7 @@ enum synq_inside_state {
 	SYNQ_INSIDE_QUIET,
 	SYNQ_INSIDE_FRESH,
 	SYNQ_INSIDE_BUSY,
+	SYNQ_INSIDE_KEPT,
 	SYNQ_INSIDE_STUCK,
 	SYNQ_INSIDE_HELD,
 	SYNQ_INSIDE_STATES
@@ -88,10 +90,23 @@ bool synq_inside_has_room(const struct synq_record *record,
 			  const struct synq_class *class, bool is_cookie);
 void synq_inside_answered(struct synq_inside *inside, u64 took_ns, bool counted,
 			  u64 now_ns);
-void synq_inside_tick(struct synq_record *record, u32 held);
+void synq_inside_tick(struct synq_record *record, const struct synq_conf *conf,
+		      const struct synq_listener *listener, u32 held);
 
 /**
- * synq_inside_own() - how many of a class are busy or fresh
+ * synq_inside_kept() - how many of a class are busy and cannot be held back
+ * @inside: of the listener
+ * @slot: of the class
+ *
+ * Return: connections
+ */
+static inline u32 synq_inside_kept(const struct synq_inside *inside, u8 slot)
+{
+	return READ_ONCE(inside->in[SYNQ_INSIDE_KEPT][slot]);
+}
+
+/**
+ * synq_inside_own() - how many of a class are busy or fresh, and can be held back
  * @inside: of the listener
  * @class: of a snapshot
  *

@@ -10,7 +10,7 @@
 # allows; if an answer, or a connection's end, were not seen.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 26
+plan 28
 clients_are_prompt
 
 conf() {
@@ -35,6 +35,10 @@ answers() {
 		sum=$((sum + $(counter "$1" answered_$bucket)))
 	done
 	echo $sum
+}
+
+answers_are() {
+	[ "$(answers bulk)" = "$1" ]
 }
 
 settled() {
@@ -161,6 +165,18 @@ client "$TMP/bulk" -n 4 -c 4 -s 10.3.0.1 -S 40 -w 20000 $V4 $PORT
 must_come 20 has "$TMP/bulk" ^answered 4
 is "no request: nobody is held for them" "$(counter bulk held)" "$before"
 stop "$serving" "$ponging" "$LAST"
+
+# --- segments that the server's TCP ignores ---
+sq flush
+conf "inside 4"
+eager -j 2 -t 10
+manage
+before=$(answers bulk)
+client "$TMP/ahead" -n 8 -c 8 -s 10.3.0.1 -S 40 -w 20000 -J $V4 $PORT
+must_come 20 has "$TMP/ahead" ^done
+is "far ahead: all are served" "$(field "$TMP/ahead" answered)" 8
+check "far ahead: and were followed to their answers" wait_for 5 answers_are $((before + 8))
+stop "$serving"
 
 # --- the limit is taken away ---
 sq flush

@@ -24,6 +24,8 @@
  * -X talks as a client of TLS 1.3 looks (tcp_peer eager -X): a hello; when that is answered what
  * finishes the handshake, and its line right behind that; with -L later.
  * -D says it together with the last segment of the handshake.
+ * -a says its line again with each answer, as long as it stays.  -J first sends segments of which
+ * the server's TCP ignores the data, and the reset: beyond its window.
  * -W answers each line "ping" with "pong".  -Z ends with a reset, not a FIN.
  *
  * -g PREFIX -G N: then, N times, waits for PREFIX.1, PREFIX.2, ..., sends a line
@@ -86,6 +88,8 @@ static struct {
 	int slow_ms;
 	bool half;
 	bool pongs;
+	bool again;
+	bool ahead;
 	bool quiet;
 	bool no_answer;
 	bool mptcp;
@@ -153,6 +157,8 @@ static void say_id(struct conn *conn)
 		memcpy(id + TLS_HEADER, text, n);
 		n = TLS_HEADER + ID_MAX;
 	}
+	if (opt.ahead)
+		send_ahead(conn->fd);
 	/* Before the connection is made only Fast Open takes it. */
 	if (send(conn->fd, id, n, MSG_NOSIGNAL) == n)
 		conn->sent = true;
@@ -257,6 +263,10 @@ static bool read_some(struct conn *conn)
 		return !conn->gone;
 	if (opt.pongs)
 		pong(conn, text);
+	if (opt.again && memchr(text, '\n', n)) {
+		conn->sent = false;
+		say_id(conn);
+	}
 	if (!conn->answered) {
 		conn->answered = true;
 		count.answered++;
@@ -464,7 +474,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:y:DHWXqAMFZ")) != -1) {
+	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:y:DHWXqaJAMFZ")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 's': add_source(optarg); break;
@@ -488,6 +498,8 @@ static void parse(int argc, char **argv)
 		case 'W': opt.pongs = true; break;
 		case 'X': opt.tls = true; break;
 		case 'q': opt.quiet = true; break;
+		case 'a': opt.again = true; break;
+		case 'J': opt.ahead = true; break;
 		case 'A': opt.no_answer = true; break;
 		case 'M': opt.mptcp = true; break;
 		case 'F': opt.fastopen = true; break;

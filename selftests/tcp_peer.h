@@ -76,6 +76,9 @@ void ring_open(void);
 void ring_add(const struct io_uring_sqe *sqe);
 void ring_take(struct io_uring_cqe *cqe);
 
+/* tcp_ahead.c */
+void send_ahead(int fd);
+
 /* tcp_key.c */
 void add_key(int fd, const char *text);
 

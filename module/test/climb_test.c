@@ -5,6 +5,7 @@
  * The server has so many workers, each of which answers so often in a second; more
  * connections than that wait inside and bring nothing.
  */
+#include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/time64.h>
 #include <linux/types.h>
@@ -19,6 +20,7 @@ struct server {
 	u64 now_ns;
 	u32 workers;
 	u32 rate;		/* answers/second of each worker */
+	u32 kept;		/* connections that the limit does not count */
 	u64 parts;		/* of an answer: of a million */
 	bool by_chance;		/* are answers, like those of a Poisson process */
 	u64 answers;
@@ -49,14 +51,14 @@ static u32 answers(struct server *s, u32 busy)
 static void run(struct server *s, u32 ms, u32 held)
 {
 	while (ms--) {
-		u32 limit = synq_climb_limit(&s->climb);
-		u32 n = answers(s, limit < s->workers ? limit : s->workers);
+		u32 limit = synq_climb_limit(&s->climb), all = limit + s->kept;
+		u32 n = answers(s, all < s->workers ? all : s->workers);
 
 		s->now_ns += MS;
 		s->answers += n;
 		while (n--)
 			synq_climb_answer(&s->climb);
-		synq_climb_tick(&s->climb, s->now_ns, held, limit);
+		synq_climb_tick(&s->climb, s->now_ns, held, limit, s->kept);
 	}
 }
 
@@ -109,6 +111,45 @@ static bool finds_by_chance(void)
 		check(limit <= 4 * workers[i] + 1, "%u workers: limit %u", workers[i],
 		      limit);
 	}
+	return true;
+}
+
+/* Unless a higher one is being tried. */
+static u32 settled_limit(const struct server *s)
+{
+	return s->climb.phase == SYNQ_CLIMB_UP ? s->climb.from / 16 :
+						 synq_climb_limit(&s->climb);
+}
+
+/* Connections that the limit cannot hold back hide neither the knee nor that it has no effect. */
+static bool sees_the_kept(void)
+{
+	static const u32 workers[] = { 4, 64, 250 }, kept[] = { 3, 20, 50, 200 };
+	struct server s;
+	unsigned int i, j;
+	u32 part, limit;
+
+	for (i = 0; i < ARRAY_SIZE(workers); i++)
+		for (j = 0; j < ARRAY_SIZE(kept); j++) {
+			begin(&s, workers[i], 20);
+			s.by_chance = true;
+			s.kept = kept[j];
+			run(&s, 60000, 1);
+			part = goodput(&s, 60000);
+			limit = settled_limit(&s);
+			check(part >= 92, "%u workers, %u kept: %u %%, limit %u", workers[i],
+			      kept[j], part, limit);
+			check(limit + kept[j] <= 4 * workers[i] + 2 * kept[j],
+			      "%u workers, %u kept: limit %u", workers[i], kept[j], limit);
+			s.kept = 0;
+			run(&s, 60000, 1);
+			part = goodput(&s, 20000);
+			limit = settled_limit(&s);
+			check(part >= 90, "%u workers, %u were kept: %u %%, limit %u",
+			      workers[i], kept[j], part, limit);
+			check(limit <= 4 * workers[i] + 2, "%u workers, %u were kept: limit %u",
+			      workers[i], kept[j], limit);
+		}
 	return true;
 }
 
@@ -274,15 +315,15 @@ static bool waits_for_the_slow(void)
 	for (i = 0; i < 20000; i++) {
 		if (!(i % 100))
 			synq_climb_answer(&climb);
-		synq_climb_tick(&climb, now_ns += MS, 1, 16);
+		synq_climb_tick(&climb, now_ns += MS, 1, 16, 0);
 	}
 	before = synq_climb_limit(&climb);
 	for (i = 0; i < 1500; i++)
-		synq_climb_tick(&climb, now_ns += MS, 1, 16);
+		synq_climb_tick(&climb, now_ns += MS, 1, 16, 0);
 	check(synq_climb_limit(&climb) == before, "limit %u, before %u",
 	      synq_climb_limit(&climb), before);
 	for (i = 0; i < 3000; i++)
-		synq_climb_tick(&climb, now_ns += MS, 1, 16);
+		synq_climb_tick(&climb, now_ns += MS, 1, 16, 0);
 	check(synq_climb_limit(&climb) > before, "limit %u, before %u",
 	      synq_climb_limit(&climb), before);
 	return true;
@@ -306,6 +347,26 @@ static bool idles(void)
 	return true;
 }
 
+/* A server that is stopped shows nothing; when it goes on it is what it was. */
+static bool excuses(void)
+{
+	struct server s;
+	u32 before, i;
+
+	begin(&s, 8, 50);
+	run(&s, 60000, 1);
+	before = s.climb.base;
+	s.rate = 0;
+	for (i = 0; i < 15000; i++) {
+		synq_climb_excuse(&s.climb);
+		run(&s, 1, 1);
+	}
+	s.rate = 50;
+	check(s.climb.base == before, "base %u, before %u", s.climb.base, before);
+	check(goodput(&s, 5000) >= 85, "it goes on: limit %u", synq_climb_limit(&s.climb));
+	return true;
+}
+
 /* A clock that jumps has not waited. */
 static bool jumps(void)
 {
@@ -319,7 +380,7 @@ static bool jumps(void)
 	before = synq_climb_limit(&s.climb);
 	for (i = 0; i < ARRAY_SIZE(jump); i++) {
 		s.now_ns += jump[i] * NSEC_PER_SEC;
-		synq_climb_tick(&s.climb, s.now_ns, 1, before);
+		synq_climb_tick(&s.climb, s.now_ns, 1, before, 0);
 		check(synq_climb_limit(&s.climb) == before, "limit %u, before %u",
 		      synq_climb_limit(&s.climb), before);
 	}
@@ -340,7 +401,8 @@ static bool odd(void)
 		s.climb.answered = tap_below(2) ? tap_below(100) :
 						     U32_MAX - tap_below(3);
 		synq_climb_answer(&s.climb);
-		synq_climb_tick(&s.climb, s.now_ns, tap_below(10), tap_below(1000));
+		synq_climb_tick(&s.climb, s.now_ns, tap_below(10), tap_below(1000),
+				tap_below(2) ? 0 : (u32)tap_random());
 		check(synq_climb_limit(&s.climb) >= 1 &&
 		      synq_climb_limit(&s.climb) <= 1U << 20, "limit %u",
 		      synq_climb_limit(&s.climb));
@@ -352,6 +414,7 @@ static const struct tap_case cases[] = {
 	{ "finds the knee", finds },
 	{ "finds it by chance", finds_by_chance },
 	{ "finds it soon", finds_soon },
+	{ "sees the kept", sees_the_kept },
 	{ "follows the server", follows },
 	{ "follows the knee", follows_the_knee },
 	{ "leaves few clients alone", leaves_few_alone },
@@ -359,6 +422,7 @@ static const struct tap_case cases[] = {
 	{ "closes at an answer with nobody held", closes_with_nobody_held },
 	{ "waits for a slow server", waits_for_the_slow },
 	{ "changes nothing where nobody is held", idles },
+	{ "excuses a stopped server", excuses },
 	{ "a clock that jumps", jumps },
 	{ "odd clocks and counts", odd },
 };

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# More clients than a listener's limit keep their connections and always ask, and nothing
+# holds their requests back ("requests off").  Those who come later get in nevertheless, and soon,
+# with a limit that is given and with one that is looked for; unless those that are kept are of a
+# class before theirs.
+# "inside auto" does not take the many who ask for a sign that a low limit costs nothing.
+#
+# Must fail if: new clients waited for kept ones of their own class; or the limit fell as if it
+# had an effect.
+#
+# One kernel will do: it takes long.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+. "${BASH_SOURCE[0]%/*}/inside_lib.sh"
+plan 16
+
+WORKERS=4 SERVICE=20
+KEPT=30
+
+# keepers WHAT [SOURCE]: who keep their connections and always ask; a test
+keepers() {
+	client "$TMP/kept" -n $KEPT -c $KEPT -s "${2:-10.3.5.1}" -S 250 -i kept -a -w 60000 -K "$TMP/kept.end" \
+		$V4 $PORT
+	kept=$LAST
+	must_come 30 has "$TMP/kept" ^answered $KEPT
+	is "$1: they keep asking" "$(asks)" more
+}
+
+asks() {
+	local before
+	before=$(lines "$TMP/server" ^request)
+	pause_ms 999
+	[ "$(lines "$TMP/server" ^request)" -ge $((before + WORKERS * 1000 / SERVICE / 4)) ] && echo more
+}
+
+# begin WHAT [SOURCE]: the server, and those who keep their connections, for so long that this shows
+begin() {
+	inside_conf "inside $1"
+	eager -k $PORT
+	manage
+	keepers "$@"
+	for _ in 1 2 3 4 5 6; do
+		pause_ms 999
+	done
+	flushed=$(counter bulk hold_flushed)
+}
+
+load_synq
+
+# --- a limit that is given ---
+begin 4
+client "$TMP/new" -n 12 -r 3 -s 10.3.0.1 -S 250 -i new -w 20000 $V4 $PORT
+preferred 12 3
+must_come 60 has "$TMP/new" ^done
+new=$(awk '$1 == "answered" { print $3 }' "$TMP/new" | sort -n | median)
+note "4: ordinary answered within $new ms, preferred within $median ms"
+is "4: all are served" "$(field "$TMP/new" answered) $gold" "12 12"
+# As long as those that are kept are worked on before them, several times over.
+within_prompt "4: ordinary ones do not wait for long" "$new" 1 $((4 * KEPT * SERVICE / WORKERS))
+is "4: none is let in for his time" "$(counter bulk hold_flushed)" "$flushed"
+stop "$kept" "$serving"
+over "4"
+
+# --- those that are kept are preferred ---
+sq flush
+begin 4 10.1.5.1
+before=$(counter bulk held)
+client "$TMP/new" -n 4 -c 4 -s 10.3.0.1 -S 250 -i new -w 20000 $V4 $PORT
+check "the kept are preferred: ordinary ones wait for them" wait_for 4 counter_from bulk held $((before + 4))
+must_come 30 has "$TMP/new" ^done
+is "the kept are preferred: they are served nevertheless" "$(field "$TMP/new" answered)" 4
+stop "$kept" "$serving"
+
+# --- a limit that is looked for ---
+sq flush
+begin auto
+load 150 20
+before=$(lines "$TMP/server" "^request 10\.3\.0\.")
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	pause_ms 999
+done
+preferred 12 3
+crowd=$(($(lines "$TMP/server" "^request 10\.3\.0\.") - before))
+note "auto: $crowd of the crowd, preferred within $median ms, limit $(limit), at most $most"
+is "auto: all preferred are served" "$gold" 12
+check_prompt "auto: a part of the crowd is, too" test "$crowd" -ge 100
+check_prompt "auto: the limit is not below the workers" test "$most" -ge $WORKERS
+is "auto: none is let in for his time" "$(counter bulk hold_flushed)" "$flushed"
+stop "$kept" "$loading"
+over "auto"
