@@ -66,18 +66,16 @@ static int check_socket(const struct sock *sk, struct synq_listener *listener)
 	return found ? 0 : -ENOPROTOOPT;
 }
 
-/* What may be chosen, and whether it may be. */
-static int check_choice(const struct synq_listener *listener, int option,
-			int value)
+static bool is_allowed(const struct synq_listener *listener, int option)
 {
-	if (option == SYNQ_SO_COOKIES) {
-		if (value < SYNQ_COOKIES_INHERIT || value > SYNQ_COOKIES_NEVER)
-			return -EINVAL;
-		return listener->app_cookies ? 0 : -EPERM;
-	}
-	if (value < SYNQ_ORDER_STRICT || value > SYNQ_ORDER_WEIGHTED)
-		return -EINVAL;
-	return listener->app_order ? 0 : -EPERM;
+	return option == SYNQ_SO_COOKIES ? listener->app_cookies : listener->app_order;
+}
+
+static bool is_valid(int option, int value)
+{
+	if (option == SYNQ_SO_COOKIES)
+		return value >= SYNQ_COOKIES_INHERIT && value <= SYNQ_COOKIES_NEVER;
+	return value >= SYNQ_ORDER_STRICT && value <= SYNQ_ORDER_WEIGHTED;
 }
 
 static bool choose(const struct sock *sk, int option, u8 value)
@@ -118,13 +116,15 @@ static int set(struct sock *sk, int option, sockptr_t arg, unsigned int len)
 	err = check_socket(sk, &listener);
 	if (err)
 		return err;
+	/* First: while it copies, which may take as long as the caller wants, the module stays. */
+	if (!is_allowed(&listener, option))
+		return -EPERM;
 	if (len < sizeof(value))
 		return -EINVAL;
 	if (copy_from_sockptr(&value, arg, sizeof(value)))
 		return -EFAULT;
-	err = check_choice(&listener, option, value);
-	if (err)
-		return err;
+	if (!is_valid(option, value))
+		return -EINVAL;
 	for (tries = 0; !choose(sk, option, value); tries++) {
 		if (tries == TRIES)
 			return -EBUSY;

@@ -12,7 +12,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 EXAMPLE=$DIR/synq_order
 need "$EXAMPLE"
-plan 37
+plan 40
 # Where the user "nobody" may run it.
 unprivileged=''
 chmod 755 "$TMP"
@@ -124,6 +124,8 @@ all_are "another port: there is no such option" "ENOPROTOOPT ENOPROTOOPT" \
 conf ""
 options
 all_are "not allowed: EPERM, and the order in force" "EPERM 0" fifo weighted strict
+# Its memory may keep the kernel waiting for as long as the caller wants.
+is "not allowed: no memory of the caller is read" "$(option nowhere)" EPERM
 example fifo
 is "the example says so" "$(head -n 1 "$TMP/example")" \
 	"the administrator chooses (app-order off)"
@@ -140,6 +142,7 @@ for to in 0.0.0.0 ::; do
 	is "$to: strict" "$(option strict)" "0 0"
 	all_are "$to: no such order" "EINVAL 2" above below
 	is "$to: too short" "$(option short)" "EINVAL EINVAL"
+	is "$to: no memory" "$(option nowhere)" EFAULT
 	all_are "$to: does not listen" "ENOTCONN ENOTCONN" unbound bound child
 	is "$to: not TCP" "$(option udp)" "ENOPROTOOPT ENOPROTOOPT"
 done

@@ -64,6 +64,14 @@ static void report(const char *name, int fd, int value, socklen_t size)
 		printf("%s %s %d\n", name, name_of(set), now);
 }
 
+/* Memory that is not there. */
+static void report_nowhere(int fd)
+{
+	int set = setsockopt(fd, SOL_IP, so, NULL, sizeof(int)) ? errno : 0;
+
+	printf("nowhere %s\n", name_of(set));
+}
+
 static void report_socket(const char *name, int type, int protocol)
 {
 	int fd = new_socket(type, protocol);
@@ -121,6 +129,7 @@ static void report_all(void)
 	report("above", fd, 3, sizeof(int));
 	report("below", fd, -1, sizeof(int));
 	report("short", fd, 0, 2);
+	report_nowhere(fd);
 	report("strict", fd, 0, sizeof(int));
 	report_connected(fd);
 	close(fd);
