@@ -445,7 +445,7 @@ static void finish(struct run *r, int job)
 	if (r->now >= r->c->blind_s) {
 		add_to_mean(r, r->now - j->began);
 		if (j->state == BUSY && r->rule == CLIMB)
-			synq_climb_answer(&r->climb);
+			synq_climb_answer(&r->climb, j->kept);
 		else if (j->state == BUSY)
 			rival_done(r, r->now - j->began);
 		*open_of(r, j) -= j->state == BUSY;

@@ -26,8 +26,9 @@
  *		limits have cost nothing, it is halved until that costs something.
  *
  * The server may also work on connections that the limit does not count (kept, inside.c).  They
- * are added to the limit wherever it is compared with what the server does, and a lower limit
- * may then be as good as none.
+ * are added to the limit wherever it is compared with what the server does; as many of them as
+ * work is done for, as the answers tell.  Where these are more than the limit a lower one would
+ * cost nothing, so none is tried.
  *
  * Fail open: the limit is doubled, again and again, while connections are held and nothing is
  * answered for a second, for twice the longest gap between answers, and for twice as long as
@@ -82,6 +83,7 @@
 
 #define SMOOTH		64	/* ticks */
 #define KEPT_MOST	BIT(16)
+#define WINDOW		256	/* answers */
 
 #define PATIENCE_NS	(4 * SECOND)
 #define GAP_MAX_MS	4000
@@ -92,10 +94,15 @@ static u32 whole(u32 base)
 	return (base + UNIT - 1) / UNIT;
 }
 
-/* What the server works on besides, in sixteenths. */
+/*
+ * What the server works on besides, in sixteenths.  Who only seems to be busy is not answered:
+ * among those who are worked on alike, answers are as connections.
+ */
 static u32 kept_of(const struct synq_climb *climb)
 {
-	return climb->kept / SMOOTH;
+	u64 alike = (u64)climb->limit * UNIT * climb->kept_answered;
+
+	return min_t(u64, climb->kept / SMOOTH, div_u64(alike, climb->else_answered + 1));
 }
 
 static void restart(struct synq_climb *climb)
@@ -109,7 +116,7 @@ static void begin(struct synq_climb *climb, enum synq_climb_phase phase, u32 lim
 		  u32 skip)
 {
 	climb->phase = phase;
-	climb->skip = skip + whole(kept_of(climb));
+	climb->skip = skip + min(whole(kept_of(climb)), skip);
 	climb->settled = false;
 	climb->unsettled_ns = 0;
 	WRITE_ONCE(climb->limit, limit);
@@ -144,6 +151,10 @@ static void go_down(struct synq_climb *climb)
 	u32 limit = whole(climb->base), all = limit + whole(kept_of(climb));
 	u32 less = climb->searching ? all / 2 : (3 * all + 4) / 8;
 
+	if (all > 2 * limit) {
+		rest(climb, climb->base);
+		return;
+	}
 	limit -= clamp_t(u32, less, 1, limit - 1);
 	begin(climb, SYNQ_CLIMB_DOWN, limit, limit);
 }
@@ -151,7 +162,7 @@ static void go_down(struct synq_climb *climb)
 static void go_up(struct synq_climb *climb)
 {
 	climb->from = climb->base;
-	climb->base = min(2 * climb->base + kept_of(climb), MOST);
+	climb->base = min(2 * climb->base + min(kept_of(climb), climb->base), MOST);
 	begin(climb, SYNQ_CLIMB_UP, whole(climb->base), whole(climb->from));
 }
 
@@ -249,7 +260,7 @@ static void went_up(struct synq_climb *climb, u64 rate)
 	u32 percent = percent_of(rate, climb->rate), kept = kept_of(climb);
 	u64 all;
 
-	if (!climb->searching && percent < LITTLE_MORE) {
+	if ((!climb->searching || kept > climb->from) && percent < LITTLE_MORE) {
 		rest(climb, climb->from);
 		return;
 	}
@@ -362,10 +373,9 @@ static bool is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool excus
 	return climb->silent_ns >= patience_ns(climb);
 }
 
-/* No connection is held: the server does not show what it can do. */
+/* The server does not show what it can do: no connection is held, or it is stopped. */
 static void pass_loose(struct synq_climb *climb, u64 ns)
 {
-	climb->silent_ns = 0;
 	climb->loose_ns += ns;
 	if (climb->loose_ns <= max(SECOND, climb->epoch_ns))
 		return;
@@ -398,14 +408,21 @@ void synq_climb_init(struct synq_climb *climb)
 /**
  * synq_climb_answer() - count an answer
  * @climb: of the listener
+ * @is_kept: to one that the limit does not count
  *
  * It closes an open limit at once: while no connection is held there is no tick.
  *
  * Context: callers exclude each other
  */
-void synq_climb_answer(struct synq_climb *climb)
+void synq_climb_answer(struct synq_climb *climb, bool is_kept)
 {
 	climb->answered = min(climb->answered, U32_MAX - 1) + 1;
+	climb->kept_answered += is_kept;
+	climb->else_answered += !is_kept;
+	if (climb->kept_answered + climb->else_answered >= WINDOW) {
+		climb->kept_answered /= 2;
+		climb->else_answered /= 2;
+	}
 	if (unlikely(climb->before))
 		close_again(climb);
 }
@@ -436,6 +453,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 	climb->excused = false;
 	climb->busy = busy + kept;
 	add_kept(climb, kept);
+	WRITE_ONCE(climb->beside, whole(kept_of(climb)));
 	climb->last_ns = now_ns;
 	climb->held = held;
 	if (!follows) {
@@ -444,6 +462,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 		return;
 	}
 	if (!held || !was_held) {
+		climb->silent_ns = 0;
 		pass_loose(climb, ns);
 		return;
 	}
@@ -451,9 +470,10 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 		open_further(climb);
 		return;
 	}
-	/* A server that is stopped shows nothing; the law goes on when it does. */
-	if (climb->silent_ns >= EXCUSED_NS && excused)
+	if (excused && climb->silent_ns >= EXCUSED_NS) {
+		pass_loose(climb, ns);
 		return;
+	}
 	if (!climb->settled && !is_settled(climb, ns, busy))
 		return;
 	if (climb->skip) {

@@ -37,7 +37,10 @@ enum synq_climb_phase {
  * @before: the base before the limit was opened; 0: the limit is not open
  * @busy: busy connections at the last tick
  * @kept: those that the limit does not count, times UNIT: the sum of the last SMOOTH ticks
- * @kept_then: likewise, in sixteenths, when the base was set
+ * @kept_then: of these, as many as work was done for, in sixteenths, when the base was set
+ * @kept_answered: answers to those, of the last WINDOW or fewer
+ * @else_answered: all others of these
+ * @beside: of those that are kept, as many as work was done for; may be read without exclusion
  * @gap_ms: the longest recent time between two answers
  * @phase: enum synq_climb_phase
  * @rested: epochs of rest
@@ -66,6 +69,9 @@ struct synq_climb {
 	u32 busy;
 	u32 kept;
 	u32 kept_then;
+	u32 kept_answered;
+	u32 else_answered;
+	u32 beside;
 	u32 gap_ms;
 	u8 phase;
 	u8 rested;
@@ -79,7 +85,7 @@ struct synq_climb {
 };
 
 void synq_climb_init(struct synq_climb *climb);
-void synq_climb_answer(struct synq_climb *climb);
+void synq_climb_answer(struct synq_climb *climb, bool is_kept);
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy,
 		     u32 kept);
 
@@ -94,6 +100,17 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy,
 static inline void synq_climb_excuse(struct synq_climb *climb)
 {
 	climb->excused = true;
+}
+
+/**
+ * synq_climb_beside() - how many does the server work on that the limit does not count?
+ * @climb: of the listener
+ *
+ * Return: connections, in the long run
+ */
+static inline u32 synq_climb_beside(const struct synq_climb *climb)
+{
+	return READ_ONCE(climb->beside);
 }
 
 /**

@@ -14,11 +14,14 @@
  *
  * fresh	it was promoted just now.  Most clients send their request at once, so it
  *		counts as busy until it does, the server speaks first, or 10 ms have passed.
+ * greeted	the server has answered a part of its handshake (TLS).  The client goes on at
+ *		once, so it counts as busy until it does, or 500 ms have passed.  If it did not,
+ *		others would come in for it meanwhile, one after the other.
  * quiet	it has sent nothing, or was answered: kept alive, a websocket.
  * busy		its client has sent something new, and nothing new has gone out since.
- * kept		likewise, but it was answered KEPT_AFTER ago or more, and nothing holds its requests
- *		back ("requests off").  It does not count for its own class: those who come
- *		would wait for as long as it asks.
+ * kept		likewise, but it was answered KEPT_AFTER ago or more, and nothing holds its
+ *		requests back ("requests off").  It does not count for its own class: those who
+ *		come would wait for as long as it asks.
  * stuck	it has been busy for longer than 8 times the mean (at least 250 ms, at most
  *		10 s; a second while the mean is not known): a long poll, half a request, an
  *		upload, a server that has forgotten it, or something that is no request, as
@@ -34,9 +37,11 @@
  * It follows the connections that the gate has let through while the listener has a limit,
  * at the listener's own port: an answer from another port (TPROXY) would not be found.  It
  * follows up to OWN_MAX of a listener, NET_MAX of a network namespace and ALL_MAX in all; the
- * rest do not count.  A connection ends with the server's FIN or a reset.  It may end
- * without either (a timeout), so one that was quiet for LOOK_PERIOD is looked up among the
- * established.  Two with the same addresses and ports, in two VRFs, are taken for one.
+ * rest do not count.  A connection ends with the server's FIN or reset.  A client's reset
+ * only raises a doubt, since whether TCP takes it cannot be seen: the connection is looked up
+ * among the established a moment later.  It may also end without either (a timeout), so one
+ * that was quiet for LOOK_PERIOD is looked up, too.  Two with the same addresses and ports, in
+ * two VRFs, are taken for one.
  *
  * DOC: why nothing is used after it is gone
  *
@@ -78,6 +83,7 @@
 #define STUCK_MOST_NS	(10ULL * NSEC_PER_SEC)
 #define STUCK_MEANS	8
 #define KEPT_AFTER	(5 * HZ)
+#define GREETED_NS	(500ULL * NSEC_PER_MSEC)
 #define FRESH_NS	(10ULL * NSEC_PER_MSEC)
 
 static struct rhashtable table;
@@ -134,6 +140,8 @@ static struct list_head *list_of(struct synq_inside *inside,
 	switch (state) {
 	case SYNQ_INSIDE_FRESH:
 		return &inside->fresh;
+	case SYNQ_INSIDE_GREETED:
+		return &inside->greeted;
 	case SYNQ_INSIDE_BUSY:
 	case SYNQ_INSIDE_KEPT:
 		return &inside->busy;
@@ -165,12 +173,22 @@ void synq_followed_end(struct synq_followed *conn)
 		synq_request_end(conn);
 	count_in(conn, -1);
 	list_del(&conn->list);
+	list_del(&conn->doubt);
 	conn->dead = true;
 	inside->n--;
 	atomic_dec(&conn->record->sn->followed);
 	atomic_dec(&all);
 	rhashtable_remove_fast(&table, &conn->node, params);
 	kfree_rcu(conn, rcu);
+}
+
+/* It may have ended, or do so now. */
+void synq_followed_doubt(struct synq_followed *conn)
+{
+	if (!list_empty(&conn->doubt))
+		return;
+	conn->doubted = jiffies;
+	list_add_tail(&conn->doubt, &conn->record->inside.doubted);
 }
 
 void synq_followed_set_held(struct synq_followed *conn, u32 from, u64 now_ns)
@@ -217,24 +235,29 @@ static u64 longest_ns(const struct synq_inside *inside)
 				       STUCK_MOST_NS) : STUCK_UNKNOWN_NS;
 }
 
-void synq_followed_answer(struct synq_followed *conn, u64 now_ns)
+void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_ns)
 {
 	struct synq_inside *inside = &conn->record->inside;
 	u64 ns = now_ns - min(conn->since_ns, now_ns);
-	bool late;
+	bool late, typical;
 
+	/* The rest of the server's flight, or something of itself. */
+	if (conn->state == SYNQ_INSIDE_GREETED)
+		return;
 	if (synq_followed_is_waiting(conn->state)) {
 		count_time(conn, ns);
 		late = ns > longest_ns(inside);
 		/* By the limit at the time when it was found: it may be higher by now. */
 		conn->was_stuck = late || (conn->state == SYNQ_INSIDE_STUCK && !conn->on_trial);
+		typical = !is_greeting && !synq_tls_is_guess(&conn->tls, &inside->tls);
 		/* What the limit does not hold back says nothing about it. */
 		if (conn->slot != SYNQ_SLOT_LOCAL)
-			synq_inside_answered(inside, late && conn->on_trial ? 0 : ns,
-					     conn->state != SYNQ_INSIDE_STUCK, now_ns);
+			synq_inside_answered(inside, typical && !(late && conn->on_trial) ? ns : 0,
+					     conn->state, now_ns);
 		conn->served = conn->served ?: jiffies ?: 1;
 	}
-	set_state(conn, SYNQ_INSIDE_QUIET);
+	conn->since_ns = now_ns;
+	set_state(conn, is_greeting ? SYNQ_INSIDE_GREETED : SYNQ_INSIDE_QUIET);
 }
 
 /* Rule 1. */
@@ -299,6 +322,7 @@ void synq_follow_enter(struct synq_record *record, const struct synq_class *clas
 	conn->since = class->since;
 	conn->bound = READ_ONCE(child->sk_bound_dev_if);
 	__skb_queue_head_init(&conn->segments);
+	INIT_LIST_HEAD(&conn->doubt);
 	conn->state = SYNQ_INSIDE_FRESH;
 	conn->since_ns = ktime_get_ns();
 	spin_lock(&inside->lock);
@@ -326,31 +350,20 @@ out:
 
 /* --- time --- */
 
-static void find_silent(struct synq_inside *inside, u64 now_ns)
+/* Those of a list in which the oldest is first. */
+static void age(struct list_head *list, u64 most_ns, enum synq_inside_state next, u64 now_ns)
 {
 	unsigned int budget = AT_ONCE;
 	struct synq_followed *conn;
 
-	lockdep_assert_held(&inside->lock);
 	while (budget-- &&
-	       (conn = list_first_entry_or_null(&inside->fresh, struct synq_followed, list)) &&
-	       conn->since_ns + FRESH_NS < now_ns)
-		set_state(conn, SYNQ_INSIDE_QUIET);
-}
-
-static void find_stuck(struct synq_inside *inside, u64 now_ns)
-{
-	u64 most_ns = longest_ns(inside);
-	unsigned int budget = AT_ONCE;
-	struct synq_followed *conn;
-
-	lockdep_assert_held(&inside->lock);
-	while (budget-- &&
-	       (conn = list_first_entry_or_null(&inside->busy, struct synq_followed, list)) &&
+	       (conn = list_first_entry_or_null(list, struct synq_followed, list)) &&
 	       conn->since_ns + most_ns < now_ns) {
-		synq_followed_count(conn, SYNQ_COUNT_STUCK);
-		conn->was_stuck = true;
-		set_state(conn, SYNQ_INSIDE_STUCK);
+		if (next == SYNQ_INSIDE_STUCK) {
+			synq_followed_count(conn, SYNQ_COUNT_STUCK);
+			conn->was_stuck = true;
+		}
+		set_state(conn, next);
 	}
 }
 
@@ -363,8 +376,10 @@ static void find_stuck(struct synq_inside *inside, u64 now_ns)
  */
 void synq_follow_age(struct synq_inside *inside, u64 now_ns)
 {
-	find_silent(inside, now_ns);
-	find_stuck(inside, now_ns);
+	lockdep_assert_held(&inside->lock);
+	age(&inside->fresh, FRESH_NS, SYNQ_INSIDE_QUIET, now_ns);
+	age(&inside->greeted, GREETED_NS, SYNQ_INSIDE_QUIET, now_ns);
+	age(&inside->busy, longest_ns(inside), SYNQ_INSIDE_STUCK, now_ns);
 }
 
 /* --- connections that have ended unseen --- */
@@ -392,25 +407,14 @@ static bool exists(const struct synq_followed *conn)
 	return is;
 }
 
-/* Returns how many it has looked up. */
-static unsigned int look_for_some(struct synq_inside *inside)
+/* Not under the lock: putting the last reference of a socket may send. */
+static void look_up(struct synq_inside *inside, struct synq_followed **conn, unsigned int n)
 {
-	struct synq_followed *conn[LOOK_AT_ONCE], *next;
-	u64 now_ns = ktime_get_ns();
-	unsigned int n = 0, i;
+	unsigned int i;
 	bool is;
 
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "rule 1");
-	spin_lock_bh(&inside->lock);
-	synq_follow_age(inside, now_ns);
-	list_for_each_entry(next, &inside->quiet, list) {
-		if (n == LOOK_AT_ONCE || time_before(jiffies, next->looked + LOOK_PERIOD))
-			break;
-		conn[n++] = next;
-	}
-	spin_unlock_bh(&inside->lock);
 	for (i = 0; i < n; i++) {
-		/* Not under the lock: putting the last reference of a socket may send. */
 		is = exists(conn[i]);
 		spin_lock_bh(&inside->lock);
 		if (!conn[i]->dead && !is)
@@ -420,6 +424,51 @@ static unsigned int look_for_some(struct synq_inside *inside)
 			set_state(conn[i], conn[i]->state);
 		spin_unlock_bh(&inside->lock);
 	}
+}
+
+/**
+ * synq_follow_check() - look up connections that may have ended
+ * @inside: of a listener
+ *
+ * Not before a jiffy is over: TCP sees what raised the doubt after the hook.  If it waits in
+ * a backlog for longer, the connection is found later, by synq_follow_tend().
+ *
+ * Context: rcu_read_lock(), no lock of ours, nor of a socket
+ */
+void synq_follow_check(struct synq_inside *inside)
+{
+	struct synq_followed *conn[LOOK_AT_ONCE], *next;
+	unsigned int n = 0;
+
+	if (list_empty(&inside->doubted))
+		return;
+	spin_lock_bh(&inside->lock);
+	while (n < LOOK_AT_ONCE &&
+	       (next = list_first_entry_or_null(&inside->doubted, struct synq_followed, doubt)) &&
+	       time_after(jiffies, next->doubted + 1)) {
+		list_del_init(&next->doubt);
+		conn[n++] = next;
+	}
+	spin_unlock_bh(&inside->lock);
+	look_up(inside, conn, n);
+}
+
+/* Returns how many it has looked up. */
+static unsigned int look_for_some(struct synq_inside *inside)
+{
+	struct synq_followed *conn[LOOK_AT_ONCE], *next;
+	u64 now_ns = ktime_get_ns();
+	unsigned int n = 0;
+
+	spin_lock_bh(&inside->lock);
+	synq_follow_age(inside, now_ns);
+	list_for_each_entry(next, &inside->quiet, list) {
+		if (n == LOOK_AT_ONCE || time_before(jiffies, next->looked + LOOK_PERIOD))
+			break;
+		conn[n++] = next;
+	}
+	spin_unlock_bh(&inside->lock);
+	look_up(inside, conn, n);
 	return n;
 }
 
@@ -435,6 +484,7 @@ void synq_follow_tend(struct synq_record *record)
 
 	do {
 		rcu_read_lock();
+		synq_follow_check(&record->inside);
 		n = look_for_some(&record->inside);
 		rcu_read_unlock();
 		cond_resched();
@@ -473,6 +523,7 @@ void synq_follow_leave(struct synq_record *record, bool close)
 		if (close)
 			inside->closed = true;
 		left = leave_some(inside, &inside->fresh, AT_ONCE);
+		left = leave_some(inside, &inside->greeted, left);
 		left = leave_some(inside, &inside->busy, left);
 		for (slot = 0; slot < SYNQ_SLOTS; slot++)
 			left = leave_some(inside, &inside->late[slot], left);
@@ -538,7 +589,8 @@ void synq_follow_renew(struct synq_record *record, u32 slots)
 		return;
 	do {
 		spin_lock_bh(&inside->lock);
-		all_gone = forget(&inside->fresh, slots) && forget(&inside->busy, slots) &&
+		all_gone = forget(&inside->fresh, slots) &&
+			   forget(&inside->greeted, slots) && forget(&inside->busy, slots) &&
 			   forget(&inside->quiet, slots);
 		for (slot = 0; slot < SYNQ_SLOTS && all_gone; slot++)
 			all_gone = forget(&inside->late[slot], slots);

@@ -44,7 +44,9 @@ struct synq_endpoints {
  * @key: by which it is found
  * @record: of its listener
  * @list: of its state
- * @since_ns: monotonic clock, when its request came, or was held
+ * @doubt: of those that may have ended
+ * @doubted: jiffies, when that was found
+ * @since_ns: monotonic clock, when its request came, or was held, or its hello was answered
  * @served: jiffies, when it was answered first; 0: it was not
  * @looked: jiffies, when it became quiet, or was looked up
  * @came: the next sequence number from the client
@@ -68,6 +70,8 @@ struct synq_followed {
 	struct synq_endpoints key;
 	struct synq_record *record;
 	struct list_head list;
+	struct list_head doubt;
+	unsigned long doubted;
 	u64 since_ns;
 	unsigned long served;
 	unsigned long looked;
@@ -99,10 +103,10 @@ void synq_followed_count(const struct synq_followed *conn, enum synq_counter cou
 void synq_followed_set_held(struct synq_followed *conn, u32 from, u64 now_ns);
 bool synq_followed_is_answer_to(const struct synq_followed *conn,
 				const struct tcphdr *th);
-bool synq_followed_is_reset(const struct synq_followed *conn, const struct tcphdr *th);
 void synq_followed_begin(struct synq_followed *conn, u64 now_ns);
-void synq_followed_answer(struct synq_followed *conn, u64 now_ns);
+void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_ns);
 void synq_followed_set_data(struct synq_tls_data *data, const struct sk_buff *skb, u32 len);
+void synq_followed_doubt(struct synq_followed *conn);
 void synq_followed_end(struct synq_followed *conn);
 
 static inline bool synq_followed_is_waiting(enum synq_inside_state state)
@@ -119,6 +123,7 @@ void synq_follow_enter(struct synq_record *record, const struct synq_class *clas
 		       const struct sock *child, const struct request_sock *req,
 		       const struct sk_buff *skb);
 void synq_follow_age(struct synq_inside *inside, u64 now_ns);
+void synq_follow_check(struct synq_inside *inside);
 void synq_follow_tend(struct synq_record *record);
 void synq_follow_leave(struct synq_record *record, bool close);
 void synq_follow_renew(struct synq_record *record, u32 slots);

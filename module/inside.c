@@ -54,8 +54,10 @@ void synq_inside_init(struct synq_inside *inside)
 		INIT_LIST_HEAD(&inside->late[slot]);
 	__skb_queue_head_init(&inside->due);
 	INIT_LIST_HEAD(&inside->fresh);
+	INIT_LIST_HEAD(&inside->greeted);
 	INIT_LIST_HEAD(&inside->busy);
 	INIT_LIST_HEAD(&inside->quiet);
+	INIT_LIST_HEAD(&inside->doubted);
 	synq_climb_init(&inside->climb);
 }
 
@@ -96,6 +98,24 @@ static u32 busy_of(const struct synq_inside *inside, const struct synq_conf *con
 	return busy;
 }
 
+/*
+ * What "auto" finds leaves out who is kept.  Those of later classes take no place from the earlier
+ * ones, whose limit this is.
+ */
+static u32 limit_of(const struct synq_inside *inside, const struct synq_conf *conf,
+		    const struct synq_listener *listener, const struct synq_class *class)
+{
+	u32 limit = synq_inside_limit(inside, listener), kept = 0;
+	u8 p;
+
+	if (listener->inside != SYNQ_INSIDE_AUTO || listener->order != SYNQ_ORDER_STRICT)
+		return limit;
+	for (p = class->position + 1; p < conf->n_positions; p++)
+		if (conf->order[p] != SYNQ_SLOT_LOCAL)
+			kept += synq_inside_kept(inside, conf->order[p]);
+	return limit + min(kept, synq_climb_beside(&inside->climb));
+}
+
 /**
  * synq_inside_has_room() - may a connection of a class be promoted?
  * @record: of the listener
@@ -119,7 +139,7 @@ bool synq_inside_has_room(const struct synq_record *record,
 
 	if (likely(!listener->inside) || class->slot == SYNQ_SLOT_LOCAL)
 		return true;
-	limit = synq_inside_limit(inside, listener);
+	limit = limit_of(inside, conf, listener, class);
 	if (is_cookie)
 		limit += limit / 16 + 1;
 	if (listener->order == SYNQ_ORDER_STRICT &&
@@ -150,32 +170,36 @@ static u32 all_busy(const struct synq_inside *inside)
 		if (slot != SYNQ_SLOT_LOCAL)
 			busy += inside->in[SYNQ_INSIDE_BUSY][slot] +
 				inside->in[SYNQ_INSIDE_FRESH][slot] +
+				inside->in[SYNQ_INSIDE_GREETED][slot] +
 				inside->in[SYNQ_INSIDE_KEPT][slot];
 	return busy;
 }
 
 static bool is_held(const struct synq_record *record, u8 slot)
 {
-	return !list_empty(&record->hold.fifo[slot]) ||
+	return READ_ONCE(record->hold.in[slot]) ||
 	       READ_ONCE(record->inside.in[SYNQ_INSIDE_HELD][slot]);
 }
 
-/* Those that do not count for the last of the classes that have connections held. */
+/*
+ * Those that do not count for the first of the classes that have connections held: of its own
+ * and of those after it.
+ */
 static u32 kept_beside(const struct synq_record *record, const struct synq_conf *conf,
 		       const struct synq_listener *listener)
 {
 	u8 p = conf->n_positions, slot;
-	u32 kept = 0;
+	u32 kept = 0, beside = 0;
 
 	while (p--) {
 		slot = conf->order[p];
 		if (slot == SYNQ_SLOT_LOCAL)
 			continue;
-		if (listener->order == SYNQ_ORDER_STRICT && is_held(record, slot))
-			return synq_inside_kept(&record->inside, slot);
 		kept += synq_inside_kept(&record->inside, slot);
+		if (is_held(record, slot))
+			beside = kept;
 	}
-	return listener->order == SYNQ_ORDER_STRICT ? 0 : kept;
+	return listener->order == SYNQ_ORDER_STRICT ? beside : kept;
 }
 
 /*
@@ -202,18 +226,19 @@ static void add_to_mean(struct synq_inside *inside, u64 took_ns)
  * synq_inside_answered() - an answer goes out
  * @inside: of the listener
  * @took_ns: since its request came; 0: that says nothing
- * @counted: it was busy until now, and not stuck
+ * @was: the state of its connection until now
  * @now_ns: monotonic clock
  *
  * Context: BH off, with the lock
  */
-void synq_inside_answered(struct synq_inside *inside, u64 took_ns, bool counted, u64 now_ns)
+void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
+			  enum synq_inside_state was, u64 now_ns)
 {
 	if (took_ns)
 		add_to_mean(inside, took_ns);
-	if (!counted)
+	if (was == SYNQ_INSIDE_STUCK)
 		return;
-	synq_climb_answer(&inside->climb);
+	synq_climb_answer(&inside->climb, was == SYNQ_INSIDE_KEPT);
 	inside->answered_ns = now_ns;
 	WRITE_ONCE(inside->opened, 0);
 }
@@ -235,6 +260,7 @@ void synq_inside_tick(struct synq_record *record, const struct synq_conf *conf,
 	u32 busy, kept;
 	u64 now_ns;
 
+	synq_follow_check(inside);
 	spin_lock(&inside->lock);
 	/* Not before: an answer may have gone out meanwhile. */
 	now_ns = ktime_get_ns();
@@ -330,12 +356,6 @@ bool synq_followed_is_answer_to(const struct synq_followed *conn, const struct t
 	return th->ack && READ_ONCE(conn->sent) - ntohl(th->ack_seq) <= AHEAD_MAX;
 }
 
-/* As TCP wants it (RFC 5961), or behind a FIN. */
-bool synq_followed_is_reset(const struct synq_followed *conn, const struct tcphdr *th)
-{
-	return th->rst && ntohl(th->seq) - READ_ONCE(conn->came) <= 1;
-}
-
 static bool read_data(const struct synq_tls_data *data, u32 at, u8 *to, u32 n)
 {
 	const struct sk_buff *skb = data->packet;
@@ -402,7 +422,6 @@ bool synq_seen_in(const struct net *net, struct sk_buff *skb, const struct tcphd
 	struct synq_followed *conn = len || th->rst || th->fin ?
 				     find(net, skb, th, is_v6, false) : NULL;
 	enum synq_inside_state state;
-	bool is_end;
 	u32 from;
 
 	if (!conn)
@@ -412,18 +431,17 @@ bool synq_seen_in(const struct net *net, struct sk_buff *skb, const struct tcphd
 	if (unlikely(state == SYNQ_INSIDE_HELD) && okfn &&
 	    synq_request_follow(conn, skb, th, len, okfn))
 		return true;
-	is_end = synq_followed_is_reset(conn, th);
-	if (!is_end && (!synq_followed_is_answer_to(conn, th) ||
-			!synq_followed_has_come(conn, ntohl(th->seq), len) ||
-			synq_followed_is_waiting(state) ||
-			is_no_request(conn, skb, len, ntohl(th->seq) == from)))
+	if (!th->rst && (!synq_followed_is_answer_to(conn, th) ||
+			 !synq_followed_has_come(conn, ntohl(th->seq), len) ||
+			 synq_followed_is_waiting(state) ||
+			 is_no_request(conn, skb, len, ntohl(th->seq) == from)))
 		return false;
-	if (!is_end && state == SYNQ_INSIDE_QUIET && okfn &&
+	if (!th->rst && state == SYNQ_INSIDE_QUIET && okfn &&
 	    synq_request_hold(conn, skb, th, len, from, okfn))
 		return true;
 	spin_lock_bh(&conn->record->inside.lock);
-	if (!conn->dead && is_end)
-		synq_followed_end(conn);
+	if (!conn->dead && th->rst)
+		synq_followed_doubt(conn);
 	else if (!conn->dead && conn->state != SYNQ_INSIDE_HELD)
 		synq_followed_begin(conn, ktime_get_ns());
 	spin_unlock_bh(&conn->record->inside.lock);
@@ -448,6 +466,7 @@ void synq_seen_out(const struct net *net, const struct sk_buff *skb,
 	bool is_end = th->fin || th->rst;
 	enum synq_inside_state state;
 	struct synq_followed *conn;
+	bool is_greeted;
 
 	conn = len || is_end ? find(net, skb, th, is_v6, true) : NULL;
 	if (!conn)
@@ -460,9 +479,10 @@ void synq_seen_out(const struct net *net, const struct sk_buff *skb,
 			(state == SYNQ_INSIDE_QUIET && !synq_tls_has_begun(&conn->tls))))
 		return;
 	spin_lock_bh(&conn->record->inside.lock);
+	is_greeted = synq_tls_is_greeted(&conn->tls);
 	if (!conn->dead && len && conn->state != SYNQ_INSIDE_HELD &&
 	    !is_no_answer(conn, skb, len))
-		synq_followed_answer(conn, ktime_get_ns());
+		synq_followed_answer(conn, is_greeted, ktime_get_ns());
 	if (!conn->dead && is_end)
 		synq_followed_end(conn);
 	spin_unlock_bh(&conn->record->inside.lock);

@@ -23,6 +23,7 @@ struct synq_record;
  * enum synq_inside_state - state of a connection that is followed
  * @SYNQ_INSIDE_QUIET: it has sent nothing, or was answered
  * @SYNQ_INSIDE_FRESH: it was promoted just now, and will send something
+ * @SYNQ_INSIDE_GREETED: the server has answered its hello (TLS), and it will go on
  * @SYNQ_INSIDE_BUSY: it has sent something, and waits for an answer
  * @SYNQ_INSIDE_KEPT: likewise, but it was let in long ago, and its requests are not held back
  * @SYNQ_INSIDE_STUCK: it has waited for so long that it does not count
@@ -31,6 +32,7 @@ struct synq_record;
 enum synq_inside_state {
 	SYNQ_INSIDE_QUIET,
 	SYNQ_INSIDE_FRESH,
+	SYNQ_INSIDE_GREETED,
 	SYNQ_INSIDE_BUSY,
 	SYNQ_INSIDE_KEPT,
 	SYNQ_INSIDE_STUCK,
@@ -46,9 +48,12 @@ enum synq_inside_state {
  * @n: connections that are followed
  * @in: connections by state and slot of their class; may be read without the lock
  * @fresh: fresh connections, the oldest first
+ * @greeted: likewise
  * @busy: busy connections, likewise
  * @late: connections with a held request, by slot, likewise
  * @quiet: all others
+ * @doubted: those of all states that may have ended; whether there are any may be read without
+ *	the lock
  * @held: segments of held requests, and in @due; may be read without the lock
  * @bytes: truesize of these
  * @due: segments that are not held any more and have to be given to IP
@@ -66,9 +71,11 @@ struct synq_inside {
 	u32 n;
 	u32 in[SYNQ_INSIDE_STATES][SYNQ_SLOTS];
 	struct list_head fresh;
+	struct list_head greeted;
 	struct list_head busy;
 	struct list_head late[SYNQ_SLOTS];
 	struct list_head quiet;
+	struct list_head doubted;
 	u32 held;
 	u32 bytes;
 	struct sk_buff_head due;
@@ -88,8 +95,8 @@ bool synq_inside_has_room(const struct synq_record *record,
 			  const struct synq_conf *conf,
 			  const struct synq_listener *listener,
 			  const struct synq_class *class, bool is_cookie);
-void synq_inside_answered(struct synq_inside *inside, u64 took_ns, bool counted,
-			  u64 now_ns);
+void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
+			  enum synq_inside_state was, u64 now_ns);
 void synq_inside_tick(struct synq_record *record, const struct synq_conf *conf,
 		      const struct synq_listener *listener, u32 held);
 
@@ -106,7 +113,7 @@ static inline u32 synq_inside_kept(const struct synq_inside *inside, u8 slot)
 }
 
 /**
- * synq_inside_own() - how many of a class are busy or fresh, and can be held back
+ * synq_inside_own() - how many of a class are busy, or will be at once, and can be held back
  * @inside: of the listener
  * @class: of a snapshot
  *
@@ -116,7 +123,8 @@ static inline u32 synq_inside_own(const struct synq_inside *inside,
 				  const struct synq_class *class)
 {
 	return READ_ONCE(inside->in[SYNQ_INSIDE_BUSY][class->slot]) +
-	       READ_ONCE(inside->in[SYNQ_INSIDE_FRESH][class->slot]);
+	       READ_ONCE(inside->in[SYNQ_INSIDE_FRESH][class->slot]) +
+	       READ_ONCE(inside->in[SYNQ_INSIDE_GREETED][class->slot]);
 }
 
 /*

@@ -330,6 +330,7 @@ static int put_counters(struct sk_buff *skb, struct synq_net *sn,
 	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_HELD_NOW, now.held) ||
 	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_BUSY_NOW,
 			    now.inside[SYNQ_INSIDE_FRESH] +
+			    now.inside[SYNQ_INSIDE_GREETED] +
 			    now.inside[SYNQ_INSIDE_BUSY] +
 			    now.inside[SYNQ_INSIDE_KEPT]) ||
 	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_STUCK_NOW,

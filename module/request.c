@@ -266,7 +266,7 @@ static void release(struct synq_followed *conn, enum synq_counter counter, u64 n
 	synq_followed_begin(conn, now_ns);
 	/* The hook does not see the reset again. */
 	if (conn->is_reset)
-		synq_followed_end(conn);
+		synq_followed_doubt(conn);
 }
 
 /**

@@ -17,8 +17,9 @@
  * is taken for an answer.  So that the client's settings are acknowledged is known by its
  * length.
  *
- * In TLS 1.2 each flight of the server answers one of the client.  A client that has sent early
- * data, or a certificate, is taken for one that has sent a request.
+ * In TLS 1.2 each flight of the server answers one of the client; but when a session is
+ * resumed the client finishes last, and begins that with a change of cipher spec.  A client that
+ * has sent early data, or a certificate, is taken for one that has sent a request.
  *
  * Pure.  Callers exclude each other (with the lock of inside.c); synq_tls_has_begun() and
  * synq_tls_is_over() need no lock.
@@ -32,6 +33,7 @@ enum {
 	BEGIN,		/* nothing has come */
 	HELLO,		/* the client's, and the server has not answered it */
 	SHAKEN,		/* it has: the client finishes, or goes on */
+	LAST,		/* TLS 1.2: the client has gone on, and the server finishes */
 	FINISHED,	/* TLS 1.3: the server's prelude comes next, or an answer */
 	GUESSED,	/* its first record was taken for an answer */
 	OVER,		/* not TLS, or nothing is left to be told apart */
@@ -48,6 +50,7 @@ enum {
 #define WINDOW_UPDATE	13U	/* bytes: behind it, or not */
 #define PRELUDE_MOST	2048	/* of one of the prelude */
 #define PRELUDE_MS	200	/* later it is something else: that a request did not come, say */
+#define GUESSES		16	/* then it has none */
 #define NEAR		32	/* by which tickets differ: the name of the host is in them */
 
 /* It may be read without the lock. */
@@ -90,6 +93,30 @@ bool synq_tls_has_begun(const struct synq_tls *tls)
 }
 
 /**
+ * synq_tls_is_greeted() - is what the server sends next a part of the handshake, upon which the
+ * client goes on at once?
+ * @tls: of a connection
+ *
+ * Return: true if so
+ */
+bool synq_tls_is_greeted(const struct synq_tls *tls)
+{
+	return tls->state == HELLO || tls->state == LAST;
+}
+
+/**
+ * synq_tls_is_guess() - may what has just been taken for an answer be the prelude?
+ * @tls: of a connection
+ * @server: of its listener
+ *
+ * Return: true if so, as long as it may not yet have been learnt
+ */
+bool synq_tls_is_guess(const struct synq_tls *tls, const struct synq_tls_server *server)
+{
+	return tls->state == GUESSED && !server->n && server->guesses < GUESSES;
+}
+
+/**
  * synq_tls_is_over() - is there nothing more to tell apart?
  * @tls: of a connection
  *
@@ -115,9 +142,9 @@ bool synq_tls_give_up(struct synq_tls *tls)
 /* Returns true if the client's flight is its Finished alone, or the beginning of it. */
 static bool finishes(struct synq_tls *tls, const struct synq_tls_data *data)
 {
+	u8 type, last = LAST;
 	u32 at = 0;
 	u16 len;
-	u8 type;
 
 	type = record_at(data, at, &len);
 	if (type == CIPHER_SPEC) {
@@ -125,13 +152,15 @@ static bool finishes(struct synq_tls *tls, const struct synq_tls_data *data)
 		if (data->len == at)
 			return true;
 		type = record_at(data, at, &len);
+		last = OVER;
 	}
-	if (type == HANDSHAKE && is_client_hello(data, at))
-		set_state(tls, HELLO);
+	if (type == HANDSHAKE)
+		set_state(tls, is_client_hello(data, at) ? HELLO : last);
 	else
 		set_state(tls, type == APPLICATION ? FINISHED : OVER);
 	tls->finished_ms = data->now_ms;
-	return type == APPLICATION && data->len - at <= HEADER + len;
+	return (type == APPLICATION || (type == HANDSHAKE && tls->state == OVER)) &&
+	       data->len - at <= HEADER + len;
 }
 
 /**
@@ -231,6 +260,9 @@ bool synq_tls_out(struct synq_tls *tls, struct synq_tls_server *server,
 	case HELLO:
 		set_state(tls, SHAKEN);
 		return false;
+	case LAST:
+		set_state(tls, OVER);
+		return false;
 	case FINISHED:
 		break;
 	case GUESSED:
@@ -248,6 +280,7 @@ bool synq_tls_out(struct synq_tls *tls, struct synq_tls_server *server,
 	while (at < data->len) {
 		if (!is_prelude(tls, server, data, at, is_asked)) {
 			set_state(tls, tls->n ? OVER : GUESSED);
+			server->guesses = min(server->guesses + 1, GUESSES);
 			return false;
 		}
 		record_at(data, at, &len);

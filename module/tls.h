@@ -29,10 +29,12 @@ struct synq_tls {
  * struct synq_tls_server - what a listener's server sends of itself after each handshake
  * @len: bytes of each record
  * @n: how many; 0: not known
+ * @guesses: answers that may have been the first of it, up to GUESSES
  */
 struct synq_tls_server {
 	u16 len[SYNQ_TLS_PRELUDE];
 	u8 n;
+	u8 guesses;
 };
 
 /**
@@ -50,6 +52,8 @@ struct synq_tls_data {
 };
 
 bool synq_tls_has_begun(const struct synq_tls *tls);
+bool synq_tls_is_greeted(const struct synq_tls *tls);
+bool synq_tls_is_guess(const struct synq_tls *tls, const struct synq_tls_server *server);
 bool synq_tls_is_over(const struct synq_tls *tls);
 bool synq_tls_give_up(struct synq_tls *tls);
 bool synq_tls_in(struct synq_tls *tls, const struct synq_tls_data *data);

@@ -48,7 +48,7 @@ settled() {
 # crowd COMMAND...: 40 of bulk; when the command succeeds, 4 of gold, who are all answered; sets place: of the last of gold
 # among the requests that the server began
 crowd() {
-	client "$TMP/bulk" -n 40 -c 40 -s 10.3.0.1 -S 40 -w 20000 $V4 $PORT
+	client "$TMP/bulk" -n 40 -r 200 -s 10.3.0.1 -S 40 -w 20000 $V4 $PORT
 	must_come 10 "$@"
 	client "$TMP/gold" -n 4 -c 4 -s 10.1.0.1 -w 20000 $V4 $PORT
 	must_come 20 has "$TMP/gold" ^done
@@ -128,7 +128,7 @@ conf "inside 2"
 eager -j 1 -t 20 -k
 manage
 before=$(answers bulk)
-client "$TMP/bulk" -n 10 -c 10 -s 10.3.0.1 -S 40 -w 30000 -g "$TMP/stage" -G 2 -K "$TMP/leave" \
+client "$TMP/bulk" -Z -n 10 -c 10 -s 10.3.0.1 -S 40 -w 30000 -g "$TMP/stage" -G 2 -K "$TMP/leave" \
 	$V4 $PORT
 must_come 20 has "$TMP/bulk" "^all acked"
 touch "$TMP/stage.1"
@@ -139,7 +139,7 @@ must_come 20 has "$TMP/bulk" "^stage 2"
 is "kept: each request was answered" "$(($(answers bulk) - before))" 30
 touch "$TMP/leave"
 must_come 20 has "$TMP/bulk" ^done
-check "kept: each end was seen" wait_for 5 settled
+check "kept: they leave by a reset, and each end was seen" wait_for 5 settled
 stop "$serving"
 
 # --- what is no request: it is not answered, and counts once ---

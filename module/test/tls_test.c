@@ -109,10 +109,14 @@ static void shake(struct synq_tls *tls, struct synq_tls_server *server)
 static bool request_comes_later(void)
 {
 	struct synq_tls_server server = {};
-	struct synq_tls tls;
+	struct synq_tls tls, again = {};
 
 	shake(&tls, &server);
+	check(!synq_tls_is_greeted(&tls), "its hello was answered");
+	in(&again, CLIENT_HELLO, HANDSHAKE(512));
+	check(synq_tls_is_greeted(&again), "a hello");
 	check(in(&tls, 0, CIPHER, FINISHED), "Finished is no request");
+	check(!synq_tls_is_guess(&tls, &server), "nothing is guessed yet");
 	check(out(&tls, &server, false, TICKET), "a ticket is no answer");
 	check(out(&tls, &server, false, TICKET), "nor is the second");
 	check(server.len[0] == 282 && server.n == 2, "learnt: %u of %u", server.n, server.len[0]);
@@ -160,10 +164,12 @@ static bool learns_from_two(void)
 {
 	struct synq_tls_server server = {};
 	struct synq_tls tls;
+	unsigned int i;
 
 	shake(&tls, &server);
 	in(&tls, 0, CIPHER, FINISHED, REQUEST);
 	check(!out(&tls, &server, true, TICKET), "not known: taken for an answer");
+	check(synq_tls_is_guess(&tls, &server), "which is a guess");
 	check(!out(&tls, &server, false, TICKET), "nothing to answer any more");
 	check(server.len[0] == 282 && server.n == 2, "learnt: %u of %u", server.n, server.len[0]);
 
@@ -179,6 +185,12 @@ static bool learns_from_two(void)
 	check(!out(&tls, &server, true, ANSWER), "an answer");
 	check(!out(&tls, &server, false, DATA(1101)) && !server.n, "two of other lengths");
 	check(synq_tls_is_over(&tls), "and that is all");
+	for (i = 0; i < 15; i++) {
+		shake(&tls, &server);
+		in(&tls, 0, CIPHER, FINISHED, REQUEST);
+		out(&tls, &server, true, ANSWER);
+	}
+	check(!synq_tls_is_guess(&tls, &server), "a server without tickets");
 	return true;
 }
 
@@ -249,7 +261,20 @@ static bool other_handshakes(void)
 	check(!out(&tls, &server, true, HANDSHAKE(90), HANDSHAKE(900)), "TLS 1.2 answers");
 	check(!in(&tls, KEY_EXCHANGE, HANDSHAKE(37), CIPHER, HANDSHAKE(40)),
 	      "keys are something to answer");
+	check(synq_tls_is_greeted(&tls), "upon which the client goes on");
+	check(!out(&tls, &server, true, CIPHER, HANDSHAKE(40)), "it is answered");
 	check(synq_tls_is_over(&tls), "and that is all");
+
+	memset(&tls, 0, sizeof(tls));
+	in(&tls, CLIENT_HELLO, HANDSHAKE(512));
+	out(&tls, &server, true, HANDSHAKE(90), CIPHER, HANDSHAKE(40));
+	check(in(&tls, 0, CIPHER, HANDSHAKE(40)), "resumed: the client finishes");
+	check(synq_tls_is_over(&tls), "upon which nothing comes");
+
+	memset(&tls, 0, sizeof(tls));
+	in(&tls, CLIENT_HELLO, HANDSHAKE(512));
+	out(&tls, &server, true, HANDSHAKE(90), CIPHER, HANDSHAKE(40));
+	check(!in(&tls, 0, CIPHER, HANDSHAKE(40), DATA(300)), "resumed, with a request");
 
 	memset(&tls, 0, sizeof(tls));
 	in(&tls, CLIENT_HELLO, HANDSHAKE(512));
