@@ -15,8 +15,8 @@
  * fresh	it was promoted just now.  Most clients send their request at once, so it
  *		counts as busy until it does, the server speaks first, or 10 ms have passed.
  * greeted	the server has answered a part of its handshake (TLS).  The client goes on at
- *		once, so it counts as busy until it does, or 500 ms have passed.  If it did not,
- *		others would come in for it meanwhile, one after the other.
+ *		once, so every fourth counts as busy until it does, or 500 ms have passed.  If
+ *		none did, others would come in for it meanwhile, one after the other.
  * quiet	it has sent nothing, or was answered: kept alive, a websocket.
  * busy		its client has sent something new, and nothing new has gone out since.
  * kept		likewise, but it was answered KEPT_AFTER ago or more, and nothing holds its

@@ -91,7 +91,7 @@ static u32 busy_of(const struct synq_inside *inside, const struct synq_conf *con
 	for (p = 0; p <= last; p++) {
 		if (conf->order[p] == SYNQ_SLOT_LOCAL)
 			continue;
-		busy += synq_inside_own(inside, &conf->class[conf->order[p]]);
+		busy += synq_inside_own(inside, conf->order[p]);
 		if (is_strict && p < last)
 			busy += synq_inside_kept(inside, conf->order[p]);
 	}
@@ -143,7 +143,7 @@ bool synq_inside_has_room(const struct synq_record *record,
 	if (is_cookie)
 		limit += limit / 16 + 1;
 	if (listener->order == SYNQ_ORDER_STRICT &&
-	    synq_inside_own(inside, class) * 100ULL < (u64)limit * class->min_share)
+	    synq_inside_own(inside, class->slot) * 100ULL < (u64)limit * class->min_share)
 		return true;
 	return busy_of(inside, conf, listener, class) < limit;
 }
@@ -168,10 +168,7 @@ static u32 all_busy(const struct synq_inside *inside)
 
 	for (slot = 0; slot < SYNQ_SLOTS; slot++)
 		if (slot != SYNQ_SLOT_LOCAL)
-			busy += inside->in[SYNQ_INSIDE_BUSY][slot] +
-				inside->in[SYNQ_INSIDE_FRESH][slot] +
-				inside->in[SYNQ_INSIDE_GREETED][slot] +
-				inside->in[SYNQ_INSIDE_KEPT][slot];
+			busy += synq_inside_own(inside, slot) + synq_inside_kept(inside, slot);
 	return busy;
 }
 

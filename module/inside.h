@@ -7,6 +7,7 @@
 
 #include <linux/bits.h>
 #include <linux/list.h>
+#include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
@@ -115,16 +116,18 @@ static inline u32 synq_inside_kept(const struct synq_inside *inside, u8 slot)
 /**
  * synq_inside_own() - how many of a class are busy, or will be at once, and can be held back
  * @inside: of the listener
- * @class: of a snapshot
+ * @slot: of the class
+ *
+ * In the middle of a handshake is only every fourth counted: the server has nothing to do
+ * meanwhile, and a round trip may take longer than a request.
  *
  * Return: connections
  */
-static inline u32 synq_inside_own(const struct synq_inside *inside,
-				  const struct synq_class *class)
+static inline u32 synq_inside_own(const struct synq_inside *inside, u8 slot)
 {
-	return READ_ONCE(inside->in[SYNQ_INSIDE_BUSY][class->slot]) +
-	       READ_ONCE(inside->in[SYNQ_INSIDE_FRESH][class->slot]) +
-	       READ_ONCE(inside->in[SYNQ_INSIDE_GREETED][class->slot]);
+	return READ_ONCE(inside->in[SYNQ_INSIDE_BUSY][slot]) +
+	       READ_ONCE(inside->in[SYNQ_INSIDE_FRESH][slot]) +
+	       DIV_ROUND_UP(READ_ONCE(inside->in[SYNQ_INSIDE_GREETED][slot]), 4);
 }
 
 /*

@@ -276,7 +276,7 @@ static bool has_room(const struct synq_record *record, const struct synq_conf *c
 static u64 own(const struct synq_record *record, const struct synq_class *class)
 {
 	return (u64)synq_acceptq_own(&record->acceptq, class->position) +
-	       synq_inside_own(&record->inside, class);
+	       synq_inside_own(&record->inside, class->slot);
 }
 
 /**

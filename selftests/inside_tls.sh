@@ -5,7 +5,7 @@
 # it sends two tickets, most of them when the request has come already.  The tickets are
 # no answer, so the limit holds, and the preferred are before the others; and a client that has
 # only finished the handshake has asked for nothing.  While a client's next flight of the handshake
-# is on its way it counts as busy.
+# is on its way every fourth counts as busy.
 #
 # Must fail if: tickets were taken for answers, the end of a handshake for a request, or others came
 # in for those who are in the middle of one.
@@ -17,17 +17,17 @@
 need tc
 plan 32
 
-CROWD=20
+CROWD=20 RATE=50
 
-# crowd NAME MORE: 20 of bulk, whose requests come with the end of the handshake, at a slow
+# crowd NAME MORE WAITING: $CROWD of bulk, whose requests come with the end of the handshake, at a slow
 # server; then 4 of gold; seven tests
 crowd() {
 	local seen since held gold waiting
 	since=$(answers bulk)
 	held=$(counter bulk held)
 	gold=$(counter gold held)
-	client "$TMP/bulk" -X -n $CROWD -r 50 -s 10.3.0.1 -S 40 -w 20000 $V4 $PORT
-	wait_for 3 counter_from bulk held $((held + CROWD - 6))
+	client "$TMP/bulk" -X -n "$CROWD" -r "$RATE" -s 10.3.0.1 -S 40 -w 20000 $V4 $PORT
+	wait_for 3 counter_from bulk held $((held + CROWD / 3))
 	client "$TMP/gold" -X -n 4 -c 4 -s 10.1.0.1 -w 20000 $V4 $PORT
 	must_come 10 has "$TMP/gold" "^all acked"
 	waiting=$(counter bulk held_now)
@@ -35,8 +35,8 @@ crowd() {
 	must_come 20 has "$TMP/bulk" ^done
 	is "$1: all are served" "$(field "$TMP/bulk" answered) $(field "$TMP/gold" answered)" \
 		"$CROWD 4"
-	within_prompt "$1: the others wait when the preferred have come" "$waiting" $((CROWD / 2)) $((CROWD - 4))
-	within_prompt "$1: most of the others were held" $(($(counter bulk held) - held)) $((CROWD / 2)) $((CROWD - 4))
+	within_prompt "$1: the others wait when the preferred have come" "$waiting" "$3" $((CROWD - 4))
+	within_prompt "$1: most of the others were held" $(($(counter bulk held) - held)) $((CROWD / 4)) $((CROWD - 4))
 	is "$1: none of the preferred" $(($(counter gold held) - gold)) 0
 	seen=$(($(answers bulk) - since))
 	# One for the hello, one for the request.
@@ -51,7 +51,7 @@ eager -X -k $PORT
 manage
 
 # --- it is not known how long tickets are: the first few are taken for answers ---
-crowd "not known" 8
+crowd "not known" 8 4
 
 # --- the handshake alone ---
 stuck=$(counter bulk stuck)
@@ -68,11 +68,11 @@ is "a handshake alone: each request is answered once" "$(($(answers bulk) - befo
 stop "$late"
 
 # --- from now on it is known ---
-crowd "known" 0
+crowd "known" 0 10
 
 # --- from far away: nobody else comes in while a client's next flight is on its way ---
 cli tc qdisc add dev veth0 root netem delay 150ms limit 10000 || die "no netem"
-crowd "far" 0
+CROWD=40 RATE=200 crowd "far" 0 10
 cli tc qdisc del dev veth0 root
 check "unloads" rmmod synq
 load_synq
@@ -85,4 +85,4 @@ late=$LAST
 wait_for 5 counter_is bulk quiet_now 1
 stop "$late"
 wait_for 5 sockets_are 0
-crowd "learnt before" 0
+crowd "learnt before" 0 10
