@@ -78,7 +78,7 @@
 #define NOTHING		93	/* a lower limit costs nothing */
 #define HARDLY		85	/* with half of the limit: it was far too high */
 
-#define RESERVE		135	/* per cent of the knee */
+#define RESERVE		35	/* per cent of the knee */
 #define AVERAGE		4	/* rates */
 
 #define SMOOTH		64	/* ticks */
@@ -145,7 +145,7 @@ static void close_again(struct synq_climb *climb)
 	climb->before = 0;
 }
 
-/* By three eighths of all, or in a search by half. */
+/* By three eighths of all, or in a search by half; the limit at most by half. */
 static void go_down(struct synq_climb *climb)
 {
 	u32 limit = whole(climb->base), all = limit + whole(kept_of(climb));
@@ -155,14 +155,14 @@ static void go_down(struct synq_climb *climb)
 		rest(climb, climb->base);
 		return;
 	}
-	limit -= clamp_t(u32, less, 1, limit - 1);
+	limit -= clamp_t(u32, less, 1, max(limit / 2, 1U));
 	begin(climb, SYNQ_CLIMB_DOWN, limit, limit);
 }
 
 static void go_up(struct synq_climb *climb)
 {
 	climb->from = climb->base;
-	climb->base = min(2 * climb->base + min(kept_of(climb), climb->base), MOST);
+	climb->base = min(2 * climb->base + kept_of(climb), MOST);
 	begin(climb, SYNQ_CLIMB_UP, whole(climb->base), whole(climb->from));
 }
 
@@ -255,6 +255,12 @@ static void has_rested(struct synq_climb *climb, u64 rate)
 		go_down(climb);
 }
 
+/* Per cent of all that the server works on. */
+static u64 with_reserve(u32 base, u32 kept)
+{
+	return (u64)base * (100 + RESERVE) + (u64)kept * 100;
+}
+
 static void went_up(struct synq_climb *climb, u64 rate)
 {
 	u32 percent = percent_of(rate, climb->rate), kept = kept_of(climb);
@@ -270,7 +276,7 @@ static void went_up(struct synq_climb *climb, u64 rate)
 		go_up(climb);
 		return;
 	}
-	all = div_u64((u64)(climb->from + kept) * percent * RESERVE, 100 * 100);
+	all = div_u64(with_reserve(climb->from, kept) * percent, 100 * 100);
 	climb->base = clamp_t(u64, all, climb->from + kept, climb->base + kept) - kept;
 	search_down(climb);
 }
@@ -290,7 +296,7 @@ static void follow(struct synq_climb *climb, u64 target)
 static void went_down(struct synq_climb *climb, u64 rate)
 {
 	u32 percent = percent_of(rate, climb->rate), kept = kept_of(climb);
-	u64 all = div_u64(((u64)climb->limit * UNIT + kept) * RESERVE, percent);
+	u64 all = div_u64(with_reserve(climb->limit * UNIT, kept), percent);
 	u64 target = min(all - min_t(u64, all, kept), 2ULL * climb->base);
 
 	if (!climb->searching) {
@@ -374,13 +380,13 @@ static bool is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool excus
 }
 
 /* The server does not show what it can do: no connection is held, or it is stopped. */
-static void pass_loose(struct synq_climb *climb, u64 ns)
+static void pass_loose(struct synq_climb *climb, u64 ns, u32 base)
 {
 	climb->loose_ns += ns;
 	if (climb->loose_ns <= max(SECOND, climb->epoch_ns))
 		return;
 	if (climb->phase != SYNQ_CLIMB_REST)
-		rest(climb, climb->base);
+		rest(climb, base);
 	restart(climb);
 }
 
@@ -428,6 +434,21 @@ void synq_climb_answer(struct synq_climb *climb, bool is_kept)
 }
 
 /**
+ * synq_climb_hear() - the server has said something that is no answer
+ * @climb: of the listener
+ *
+ * So it is heard: an open limit closes.
+ *
+ * Context: callers exclude each other
+ */
+void synq_climb_hear(struct synq_climb *climb)
+{
+	climb->silent_ns = 0;
+	if (unlikely(climb->before))
+		close_again(climb);
+}
+
+/**
  * synq_climb_tick() - let time pass
  * @climb: of the listener
  * @now_ns: monotonic clock, ns, not 0
@@ -463,7 +484,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 	}
 	if (!held || !was_held) {
 		climb->silent_ns = 0;
-		pass_loose(climb, ns);
+		pass_loose(climb, ns, climb->base);
 		return;
 	}
 	if (is_silent(climb, ns, answered, excused)) {
@@ -471,7 +492,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 		return;
 	}
 	if (excused && climb->silent_ns >= EXCUSED_NS) {
-		pass_loose(climb, ns);
+		pass_loose(climb, ns, climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base);
 		return;
 	}
 	if (!climb->settled && !is_settled(climb, ns, busy))

@@ -86,6 +86,7 @@ struct synq_climb {
 
 void synq_climb_init(struct synq_climb *climb);
 void synq_climb_answer(struct synq_climb *climb, bool is_kept);
+void synq_climb_hear(struct synq_climb *climb);
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy,
 		     u32 kept);
 

@@ -27,7 +27,6 @@
  *		upload, a server that has forgotten it, or something that is no request, as
  *		the pong of a websocket.  It does not count, nor does its next request, until
  *		one is answered in time; nor does the time that this one took.
- *
  * held		its request waits in request.c; the server has not got it yet.
  *
  * Whatever the server sends after the request is an answer.  A server's banner is none, nor
@@ -83,6 +82,7 @@
 #define STUCK_MOST_NS	(10ULL * NSEC_PER_SEC)
 #define STUCK_MEANS	8
 #define KEPT_AFTER	(5 * HZ)
+#define GREETED_FOR	(2 * HZ)	/* a handshake is over by then */
 #define GREETED_NS	(500ULL * NSEC_PER_MSEC)
 #define FRESH_NS	(10ULL * NSEC_PER_MSEC)
 
@@ -106,9 +106,7 @@ int synq_follow_module_init(void)
 	return rhashtable_init(&table, &params);
 }
 
-/**
- * synq_follow_module_exit() - the module goes; every record has been freed
- */
+/* Every record has been freed. */
 void synq_follow_module_exit(void)
 {
 	rhashtable_destroy(&table);
@@ -198,12 +196,17 @@ void synq_followed_set_held(struct synq_followed *conn, u32 from, u64 now_ns)
 	set_state(conn, SYNQ_INSIDE_HELD);
 }
 
+static bool is_young(const struct synq_followed *conn, unsigned long age)
+{
+	return !conn->served || time_before(jiffies, conn->served + age);
+}
+
 /* Nothing keeps its client from asking. */
 static bool is_kept(const struct synq_followed *conn)
 {
 	struct synq_listener listener;
 
-	return conn->served && time_after(jiffies, conn->served + KEPT_AFTER) &&
+	return !is_young(conn, KEPT_AFTER) &&
 	       synq_record_conf(conn->record, &listener) && !listener.requests;
 }
 
@@ -241,8 +244,8 @@ void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_
 	u64 ns = now_ns - min(conn->since_ns, now_ns);
 	bool late, typical;
 
-	/* The rest of the server's flight, or something of itself. */
-	if (conn->state == SYNQ_INSIDE_GREETED)
+	/* The rest of the server's flight. */
+	if (conn->state == SYNQ_INSIDE_GREETED && !synq_tls_is_over(&conn->tls))
 		return;
 	if (synq_followed_is_waiting(conn->state)) {
 		count_time(conn, ns);
@@ -253,10 +256,11 @@ void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_
 		/* What the limit does not hold back says nothing about it. */
 		if (conn->slot != SYNQ_SLOT_LOCAL)
 			synq_inside_answered(inside, typical && !(late && conn->on_trial) ? ns : 0,
-					     conn->state, now_ns);
+					     conn->state, is_greeting, now_ns);
 		conn->served = conn->served ?: jiffies ?: 1;
 	}
 	conn->since_ns = now_ns;
+	is_greeting = is_greeting && is_young(conn, GREETED_FOR);
 	set_state(conn, is_greeting ? SYNQ_INSIDE_GREETED : SYNQ_INSIDE_QUIET);
 }
 
@@ -367,13 +371,7 @@ static void age(struct list_head *list, u64 most_ns, enum synq_inside_state next
 	}
 }
 
-/**
- * synq_follow_age() - move the connections whose time has passed to the next state
- * @inside: of a listener
- * @now_ns: monotonic clock
- *
- * Context: BH off, with the lock
- */
+/* Moves the connections whose time has passed to the next state.  With the lock. */
 void synq_follow_age(struct synq_inside *inside, u64 now_ns)
 {
 	lockdep_assert_held(&inside->lock);
@@ -434,14 +432,15 @@ static void look_up(struct synq_inside *inside, struct synq_followed **conn, uns
  * a backlog for longer, the connection is found later, by synq_follow_tend().
  *
  * Context: rcu_read_lock(), no lock of ours, nor of a socket
+ * Return: how many, at most LOOK_AT_ONCE
  */
-void synq_follow_check(struct synq_inside *inside)
+unsigned int synq_follow_check(struct synq_inside *inside)
 {
 	struct synq_followed *conn[LOOK_AT_ONCE], *next;
 	unsigned int n = 0;
 
 	if (list_empty(&inside->doubted))
-		return;
+		return 0;
 	spin_lock_bh(&inside->lock);
 	while (n < LOOK_AT_ONCE &&
 	       (next = list_first_entry_or_null(&inside->doubted, struct synq_followed, doubt)) &&
@@ -451,6 +450,7 @@ void synq_follow_check(struct synq_inside *inside)
 	}
 	spin_unlock_bh(&inside->lock);
 	look_up(inside, conn, n);
+	return n;
 }
 
 /* Returns how many it has looked up. */
@@ -484,8 +484,8 @@ void synq_follow_tend(struct synq_record *record)
 
 	do {
 		rcu_read_lock();
-		synq_follow_check(&record->inside);
-		n = look_for_some(&record->inside);
+		n = synq_follow_check(&record->inside);
+		n = max(n, look_for_some(&record->inside));
 		rcu_read_unlock();
 		cond_resched();
 	} while (n == LOOK_AT_ONCE && --looks);

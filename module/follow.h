@@ -123,7 +123,7 @@ void synq_follow_enter(struct synq_record *record, const struct synq_class *clas
 		       const struct sock *child, const struct request_sock *req,
 		       const struct sk_buff *skb);
 void synq_follow_age(struct synq_inside *inside, u64 now_ns);
-void synq_follow_check(struct synq_inside *inside);
+unsigned int synq_follow_check(struct synq_inside *inside);
 void synq_follow_tend(struct synq_record *record);
 void synq_follow_leave(struct synq_record *record, bool close);
 void synq_follow_renew(struct synq_record *record, u32 slots);

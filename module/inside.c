@@ -160,7 +160,7 @@ static void open_if_blind(struct synq_inside *inside, u64 now_ns)
 	WRITE_ONCE(inside->opened, min(inside->opened + 1, OPENED_MAX));
 }
 
-/* But the host's own, whose answers are not counted either. */
+/* But the kept, and the host's own, whose answers are not counted either. */
 static u32 all_busy(const struct synq_inside *inside)
 {
 	u32 busy = 0;
@@ -168,35 +168,19 @@ static u32 all_busy(const struct synq_inside *inside)
 
 	for (slot = 0; slot < SYNQ_SLOTS; slot++)
 		if (slot != SYNQ_SLOT_LOCAL)
-			busy += synq_inside_own(inside, slot) + synq_inside_kept(inside, slot);
+			busy += synq_inside_own(inside, slot);
 	return busy;
 }
 
-static bool is_held(const struct synq_record *record, u8 slot)
+static u32 all_kept(const struct synq_inside *inside)
 {
-	return READ_ONCE(record->hold.in[slot]) ||
-	       READ_ONCE(record->inside.in[SYNQ_INSIDE_HELD][slot]);
-}
+	u32 kept = 0;
+	u8 slot;
 
-/*
- * Those that do not count for the first of the classes that have connections held: of its own
- * and of those after it.
- */
-static u32 kept_beside(const struct synq_record *record, const struct synq_conf *conf,
-		       const struct synq_listener *listener)
-{
-	u8 p = conf->n_positions, slot;
-	u32 kept = 0, beside = 0;
-
-	while (p--) {
-		slot = conf->order[p];
-		if (slot == SYNQ_SLOT_LOCAL)
-			continue;
-		kept += synq_inside_kept(&record->inside, slot);
-		if (is_held(record, slot))
-			beside = kept;
-	}
-	return listener->order == SYNQ_ORDER_STRICT ? beside : kept;
+	for (slot = 0; slot < SYNQ_SLOTS; slot++)
+		if (slot != SYNQ_SLOT_LOCAL)
+			kept += synq_inside_kept(inside, slot);
+	return kept;
 }
 
 /*
@@ -224,18 +208,22 @@ static void add_to_mean(struct synq_inside *inside, u64 took_ns)
  * @inside: of the listener
  * @took_ns: since its request came; 0: that says nothing
  * @was: the state of its connection until now
+ * @is_greeting: it belongs to a handshake, which is no work of the kind that is limited
  * @now_ns: monotonic clock
  *
  * Context: BH off, with the lock
  */
 void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
-			  enum synq_inside_state was, u64 now_ns)
+			  enum synq_inside_state was, bool is_greeting, u64 now_ns)
 {
 	if (took_ns)
 		add_to_mean(inside, took_ns);
 	if (was == SYNQ_INSIDE_STUCK)
 		return;
-	synq_climb_answer(&inside->climb, was == SYNQ_INSIDE_KEPT);
+	if (is_greeting)
+		synq_climb_hear(&inside->climb);
+	else
+		synq_climb_answer(&inside->climb, was == SYNQ_INSIDE_KEPT);
 	inside->answered_ns = now_ns;
 	WRITE_ONCE(inside->opened, 0);
 }
@@ -243,18 +231,14 @@ void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
 /**
  * synq_inside_tick() - some milliseconds have gone by, and connections are held, or were
  * @record: of the listener, which has a limit
- * @conf: snapshot
- * @listener: configured, as it is for the socket
  * @held: how many there are
  *
  * Context: softirq, rcu_read_lock()
  */
-void synq_inside_tick(struct synq_record *record, const struct synq_conf *conf,
-		      const struct synq_listener *listener, u32 held)
+void synq_inside_tick(struct synq_record *record, u32 held)
 {
 	struct synq_inside *inside = &record->inside;
 	bool is_excused;
-	u32 busy, kept;
 	u64 now_ns;
 
 	synq_follow_check(inside);
@@ -270,9 +254,7 @@ void synq_inside_tick(struct synq_record *record, const struct synq_conf *conf,
 	else
 		open_if_blind(inside, now_ns);
 	inside->ticked_ns = now_ns;
-	busy = all_busy(inside);
-	kept = min(kept_beside(record, conf, listener), busy);
-	synq_climb_tick(&inside->climb, now_ns, held, busy - kept, kept);
+	synq_climb_tick(&inside->climb, now_ns, held, all_busy(inside), all_kept(inside));
 	spin_unlock(&inside->lock);
 }
 
@@ -436,6 +418,8 @@ bool synq_seen_in(const struct net *net, struct sk_buff *skb, const struct tcphd
 	if (!th->rst && state == SYNQ_INSIDE_QUIET && okfn &&
 	    synq_request_hold(conn, skb, th, len, from, okfn))
 		return true;
+	if (th->rst && !list_empty(&conn->doubt))
+		return false;
 	spin_lock_bh(&conn->record->inside.lock);
 	if (!conn->dead && th->rst)
 		synq_followed_doubt(conn);

@@ -97,9 +97,8 @@ bool synq_inside_has_room(const struct synq_record *record,
 			  const struct synq_listener *listener,
 			  const struct synq_class *class, bool is_cookie);
 void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
-			  enum synq_inside_state was, u64 now_ns);
-void synq_inside_tick(struct synq_record *record, const struct synq_conf *conf,
-		      const struct synq_listener *listener, u32 held);
+			  enum synq_inside_state was, bool is_greeting, u64 now_ns);
+void synq_inside_tick(struct synq_record *record, u32 held);
 
 /**
  * synq_inside_kept() - how many of a class are busy and cannot be held back

@@ -414,13 +414,11 @@ static bool is_over(const struct synq_record *record, const struct synq_conf *co
 	       inet_sk_state_load(record->sk) != TCP_LISTEN;
 }
 
-static void tick_inside(struct synq_record *record, const struct synq_conf *conf,
-			const struct synq_listener *listener)
+static void tick_inside(struct synq_record *record, const struct synq_listener *listener)
 {
 	u32 before = synq_inside_limit(&record->inside, listener), limit;
 
-	synq_inside_tick(record, conf, listener,
-			 record->hold.n + READ_ONCE(record->inside.held));
+	synq_inside_tick(record, record->hold.n + READ_ONCE(record->inside.held));
 	limit = synq_inside_limit(&record->inside, listener);
 	if (limit != before)
 		trace_synq_inside_limit(record->counters->port, before, limit);
@@ -441,7 +439,7 @@ static void release_some(struct synq_record *record)
 		synq_acceptq_settle(record->sk, &record->acceptq, record->counters);
 	limited = conf && listener.inside;
 	if (!over && limited)
-		tick_inside(record, conf, &listener);
+		tick_inside(record, &listener);
 	/* Requests and new connections take turns in coming first. */
 	if (hold->ticks % 2)
 		synq_request_release(record, conf, &listener);

@@ -134,7 +134,7 @@ static u32 settled_limit(const struct server *s)
 /* Connections that the limit cannot hold back hide neither the knee nor that it has no effect. */
 static bool sees_the_kept(void)
 {
-	static const u32 workers[] = { 4, 64, 250 }, kept[] = { 3, 20, 50, 200 };
+	static const u32 workers[] = { 4, 64, 250, 1000 }, kept[] = { 3, 20, 50, 200, 500 };
 	struct server s;
 	unsigned int i, j;
 	u32 part, limit;
@@ -147,7 +147,7 @@ static bool sees_the_kept(void)
 			run(&s, 60000, 1);
 			part = goodput(&s, 60000);
 			limit = settled_limit(&s);
-			check(part >= 82, "%u workers, %u kept: %u %%, limit %u", workers[i],
+			check(part >= 84, "%u workers, %u kept: %u %%, limit %u", workers[i],
 			      kept[j], part, limit);
 			/* Where a lower one would do as well. */
 			check(kept[j] < workers[i] || limit >= 8,
@@ -158,7 +158,7 @@ static bool sees_the_kept(void)
 			run(&s, 60000, 1);
 			part = goodput(&s, 20000);
 			limit = settled_limit(&s);
-			check(part >= 90, "%u workers, %u were kept: %u %%, limit %u",
+			check(part >= 80, "%u workers, %u were kept: %u %%, limit %u",
 			      workers[i], kept[j], part, limit);
 			check(limit <= 4 * workers[i] + 2, "%u workers, %u were kept: limit %u",
 			      workers[i], kept[j], limit);
@@ -172,7 +172,7 @@ static bool sees_shams(void)
 	static const u32 sham[] = { 50, 200, 1000 }, rate[] = { 0, 1, 20, 80 };
 	struct server s;
 	unsigned int i, j, k;
-	u32 part, limit;
+	u32 part, limit, least;
 
 	for (i = 0; i < ARRAY_SIZE(sham); i++)
 		for (j = 0; j < ARRAY_SIZE(rate); j++) {
@@ -185,8 +185,10 @@ static bool sees_shams(void)
 				run(&s, 20000, 1);
 				part = goodput(&s, 20000);
 				limit = settled_limit(&s);
-				check(part >= 88, "%u shams, %u/s: %u %%, limit %u", sham[i],
-				      rate[j], part, limit);
+				/* Half of all answers are to them. */
+				least = rate[j] > 20 ? 70 : 88;
+				check(part >= least, "%u shams, %u/s: %u %%, limit %u",
+				      sham[i], rate[j], part, limit);
 				check(limit <= 6 * s.workers, "%u shams, %u/s: limit %u",
 				      sham[i], rate[j], limit);
 				s.sham_rate = 0;
