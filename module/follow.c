@@ -96,11 +96,7 @@ static const struct rhashtable_params params = {
 	.automatic_shrinking = true,
 };
 
-/**
- * synq_follow_module_init() - the module is loaded
- *
- * Return: 0 or -ENOMEM
- */
+/* Returns 0 or -ENOMEM. */
 int synq_follow_module_init(void)
 {
 	return rhashtable_init(&table, &params);
@@ -196,9 +192,14 @@ void synq_followed_set_held(struct synq_followed *conn, u32 from, u64 now_ns)
 	set_state(conn, SYNQ_INSIDE_HELD);
 }
 
-static bool is_young(const struct synq_followed *conn, unsigned long age)
+static u32 since(u32 then)
 {
-	return !conn->served || time_before(jiffies, conn->served + age);
+	return (u32)jiffies - then;
+}
+
+static bool is_young(const struct synq_followed *conn, u32 age)
+{
+	return !conn->served || since(conn->served) < age;
 }
 
 /* Nothing keeps its client from asking. */
@@ -257,20 +258,19 @@ void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_
 		if (conn->slot != SYNQ_SLOT_LOCAL)
 			synq_inside_answered(inside, typical && !(late && conn->on_trial) ? ns : 0,
 					     conn->state, is_greeting, now_ns);
-		conn->served = conn->served ?: jiffies ?: 1;
+		conn->served = conn->served ?: (u32)jiffies ?: 1;
 	}
 	conn->since_ns = now_ns;
 	is_greeting = is_greeting && is_young(conn, GREETED_FOR);
 	set_state(conn, is_greeting ? SYNQ_INSIDE_GREETED : SYNQ_INSIDE_QUIET);
 }
 
-/* Rule 1. */
 struct synq_followed *synq_followed_find(const struct synq_endpoints *key)
 {
 	return rhashtable_lookup(&table, key, params);
 }
 
-/* Ends a connection with the same addresses and ports that has ended unseen. */
+/* Ends one with the same addresses and ports that has ended unseen. */
 static void replace(const struct synq_endpoints *key)
 {
 	struct synq_followed *old = synq_followed_find(key);
@@ -384,7 +384,7 @@ void synq_follow_age(struct synq_inside *inside, u64 now_ns)
 
 static bool exists(const struct synq_followed *conn)
 {
-	struct net *net = (struct net *)conn->key.net;
+	struct net *net = sock_net(conn->record->sk);
 	const struct synq_endpoints *key = &conn->key;
 	struct sock *sk;
 	bool is;
@@ -428,8 +428,8 @@ static void look_up(struct synq_inside *inside, struct synq_followed **conn, uns
  * synq_follow_check() - look up connections that may have ended
  * @inside: of a listener
  *
- * Not before a jiffy is over: TCP sees what raised the doubt after the hook.  If it waits in
- * a backlog for longer, the connection is found later, by synq_follow_tend().
+ * Not before a jiffy is over: TCP sees what raised the doubt after the hook.  What waits in a
+ * backlog for longer is found later, by synq_follow_tend().
  *
  * Context: rcu_read_lock(), no lock of ours, nor of a socket
  * Return: how many, at most LOOK_AT_ONCE
@@ -444,7 +444,7 @@ unsigned int synq_follow_check(struct synq_inside *inside)
 	spin_lock_bh(&inside->lock);
 	while (n < LOOK_AT_ONCE &&
 	       (next = list_first_entry_or_null(&inside->doubted, struct synq_followed, doubt)) &&
-	       time_after(jiffies, next->doubted + 1)) {
+	       since(next->doubted) > 1) {
 		list_del_init(&next->doubt);
 		conn[n++] = next;
 	}
@@ -463,7 +463,7 @@ static unsigned int look_for_some(struct synq_inside *inside)
 	spin_lock_bh(&inside->lock);
 	synq_follow_age(inside, now_ns);
 	list_for_each_entry(next, &inside->quiet, list) {
-		if (n == LOOK_AT_ONCE || time_before(jiffies, next->looked + LOOK_PERIOD))
+		if (n == LOOK_AT_ONCE || since(next->looked) < LOOK_PERIOD)
 			break;
 		conn[n++] = next;
 	}

@@ -26,16 +26,14 @@ struct tcphdr;
  * @own: address of the host
  * @peer_port: of the client
  * @own_port: of the listener
- * @zero: padding
- * @net: network namespace
+ * @net: inode number of its network namespace
  */
 struct synq_endpoints {
 	struct in6_addr peer;
 	struct in6_addr own;
 	__be16 peer_port;
 	__be16 own_port;
-	u32 zero;
-	const struct net *net;
+	u32 net;
 };
 
 /**
@@ -45,10 +43,10 @@ struct synq_endpoints {
  * @record: of its listener
  * @list: of its state
  * @doubt: of those that may have ended
- * @doubted: jiffies, when that was found
+ * @doubted: 32 bits of jiffies, when that was found
  * @since_ns: monotonic clock, when its request came, or was held, or its hello was answered
- * @served: jiffies, when it was answered first; 0: it was not
- * @looked: jiffies, when it became quiet, or was looked up
+ * @served: likewise, when it was answered first; 0: it was not
+ * @looked: likewise, when it became quiet, or was looked up
  * @came: the next sequence number from the client
  * @sent: the next sequence number from the server
  * @since: &synq_class.since
@@ -71,10 +69,10 @@ struct synq_followed {
 	struct synq_record *record;
 	struct list_head list;
 	struct list_head doubt;
-	unsigned long doubted;
 	u64 since_ns;
-	unsigned long served;
-	unsigned long looked;
+	u32 doubted;
+	u32 served;
+	u32 looked;
 	u32 came;
 	u32 sent;
 	u32 since;

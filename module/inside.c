@@ -218,9 +218,8 @@ void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
 {
 	if (took_ns)
 		add_to_mean(inside, took_ns);
-	if (was == SYNQ_INSIDE_STUCK)
-		return;
-	if (is_greeting)
+	/* It works on those that it has let in while it was stopped, say: that is no silence. */
+	if (was == SYNQ_INSIDE_STUCK || is_greeting)
 		synq_climb_hear(&inside->climb);
 	else
 		synq_climb_answer(&inside->climb, was == SYNQ_INSIDE_KEPT);
@@ -280,8 +279,7 @@ void synq_followed_set_endpoints(struct synq_endpoints *key, const struct net *n
 
 	key->peer_port = is_out ? th->dest : th->source;
 	key->own_port = is_out ? th->source : th->dest;
-	key->zero = 0;
-	key->net = net;
+	key->net = net->ns.inum;
 	if (is_v6) {
 		*source = ipv6_hdr(skb)->saddr;
 		*dest = ipv6_hdr(skb)->daddr;

@@ -74,7 +74,7 @@ stop "$serving"
 # --- a limit ---
 sq flush
 conf "inside 4"
-eager -j 2 -t 50
+eager -j 2 -t 80
 manage
 before=$(answers bulk)
 crowd counter_from bulk held 30

@@ -160,7 +160,7 @@ fi
 # --- no memory to follow them ---
 debug=$TMP/debug
 # What is followed is in one of these; it depends on the kernel's configuration.
-slabs=(/sys/kernel/slab/kmalloc-{192,256}/failslab)
+slabs=(/sys/kernel/slab/kmalloc-{192,256,512}/failslab)
 fail_slabs() {
 	local slab
 	for slab in "${slabs[@]}"; do

@@ -63,7 +63,7 @@ load_synq
 
 # --- order ---
 conf "inside 2"
-serve eager -N "$SRV" -j 2 -t 30 -k
+serve eager -N "$SRV" -j 2 -t 60 -k
 kept 20 1
 client "$TMP/gold" -n 2 -c 2 -s 10.1.0.1 -w 60000 -g "$TMP/gold_stage" -G 2 -K "$TMP/leave" $V4 $PORT
 golden=$LAST
