@@ -200,18 +200,6 @@ static u32 leave_lanes(struct synq_acceptq *queue, bool any, u32 head,
 	return accepted;
 }
 
-/* Counts how long one has waited: up to 1 ms, 4 ms, 16 ms ... */
-static void count_wait(struct synq_port *port, const struct synq_member *member,
-		       u64 ns)
-{
-	unsigned int counter = SYNQ_COUNT_WAITED;
-	u64 limit = NSEC_PER_MSEC;
-
-	for (; ns > limit && counter < SYNQ_COUNT_WAITED_LONGER; counter++)
-		limit *= 4;
-	synq_acceptq_count(port, member, counter, 1);
-}
-
 /* Is the request whose wait is measured among the oldest @accepted? */
 static void leave_sample(struct synq_member *member, struct synq_port *port,
 			 u32 accepted, u64 now_ns)
@@ -223,7 +211,9 @@ static void leave_sample(struct synq_member *member, struct synq_port *port,
 		return;
 	}
 	member->sample = 0;
-	count_wait(port, member, now_ns - member->sampled_ns);
+	synq_acceptq_count(port, member,
+			   synq_count_of_time(SYNQ_COUNT_WAITED, SYNQ_COUNT_WAITED_LONGER,
+					      now_ns - member->sampled_ns), 1);
 }
 
 /* The oldest requests of a class have left, except the last @left. */

@@ -307,7 +307,8 @@ static void went_down(struct synq_climb *climb, u64 rate)
 			follow(climb, target);
 		return;
 	}
-	if (percent >= HARDLY && climb->limit > whole(LEAST)) {
+	if (percent >= HARDLY && climb->limit > whole(LEAST) &&
+	    whole(kept) <= climb->limit) {
 		climb->rate = max(rate, climb->rate);
 		climb->base = climb->limit * UNIT;
 		go_down(climb);

@@ -221,17 +221,6 @@ void synq_followed_begin(struct synq_followed *conn, u64 now_ns)
 			is_kept(conn) ? SYNQ_INSIDE_KEPT : SYNQ_INSIDE_BUSY);
 }
 
-/* Histogram of the times: up to 1 ms, 4 ms, 16 ms ... */
-static void count_time(const struct synq_followed *conn, u64 ns)
-{
-	unsigned int counter = SYNQ_COUNT_ANSWERED;
-	u64 limit = NSEC_PER_MSEC;
-
-	for (; ns > limit && counter < SYNQ_COUNT_ANSWERED_LONGER; counter++)
-		limit *= 4;
-	synq_followed_count(conn, counter);
-}
-
 /* What the server sends later than this is no answer in time. */
 static u64 longest_ns(const struct synq_inside *inside)
 {
@@ -243,23 +232,29 @@ void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_
 {
 	struct synq_inside *inside = &conn->record->inside;
 	u64 ns = now_ns - min(conn->since_ns, now_ns);
-	bool late, typical;
+	enum synq_inside_state was = conn->state;
 
 	/* The rest of the server's flight. */
-	if (conn->state == SYNQ_INSIDE_GREETED && !synq_tls_is_over(&conn->tls))
+	if (was == SYNQ_INSIDE_GREETED && !synq_tls_is_over(&conn->tls))
 		return;
-	if (synq_followed_is_waiting(conn->state)) {
-		count_time(conn, ns);
-		late = ns > longest_ns(inside);
+	if (synq_followed_is_waiting(was)) {
+		synq_followed_count(conn, synq_count_of_time(SYNQ_COUNT_ANSWERED,
+							     SYNQ_COUNT_ANSWERED_LONGER, ns));
 		/* By the limit at the time when it was found: it may be higher by now. */
-		conn->was_stuck = late || (conn->state == SYNQ_INSIDE_STUCK && !conn->on_trial);
-		typical = !is_greeting && !synq_tls_is_guess(&conn->tls, &inside->tls);
-		/* What the limit does not hold back says nothing about it. */
-		if (conn->slot != SYNQ_SLOT_LOCAL)
-			synq_inside_answered(inside, typical && !(late && conn->on_trial) ? ns : 0,
-					     conn->state, is_greeting, now_ns);
+		conn->was_stuck = ns > longest_ns(inside) ||
+				  (was == SYNQ_INSIDE_STUCK && !conn->on_trial);
 		conn->served = conn->served ?: (u32)jiffies ?: 1;
+		if (is_greeting || (conn->was_stuck && conn->on_trial) ||
+		    synq_tls_is_guess(&conn->tls, &inside->tls))
+			ns = 0;
+		/* It answers no sooner. */
+		if (was == SYNQ_INSIDE_STUCK && longest_ns(inside) == STUCK_MOST_NS)
+			was = SYNQ_INSIDE_BUSY;
 	}
+	/* What the limit does not hold back says nothing about it. */
+	if (was != SYNQ_INSIDE_QUIET && was != SYNQ_INSIDE_FRESH && !is_greeting &&
+	    conn->slot != SYNQ_SLOT_LOCAL)
+		synq_inside_answered(inside, was == SYNQ_INSIDE_GREETED ? 0 : ns, was, now_ns);
 	conn->since_ns = now_ns;
 	is_greeting = is_greeting && is_young(conn, GREETED_FOR);
 	set_state(conn, is_greeting ? SYNQ_INSIDE_GREETED : SYNQ_INSIDE_QUIET);
@@ -338,7 +333,7 @@ void synq_follow_enter(struct synq_record *record, const struct synq_class *clas
 		atomic_inc(&all);
 		list_add_tail(&conn->list, &inside->fresh);
 		count_in(conn, 1);
-		if (synq_followed_has_come(conn, ntohl(th->seq) + th->syn, len)) {
+		if (synq_followed_is_new(&conn->came, ntohl(th->seq) + th->syn, len)) {
 			synq_followed_set_data(&data, skb, len);
 			synq_tls_in(&conn->tls, &data);
 			synq_followed_begin(conn, conn->since_ns);

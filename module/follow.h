@@ -94,7 +94,7 @@ struct synq_followed {
 void synq_followed_set_endpoints(struct synq_endpoints *key, const struct net *net,
 				 const struct sk_buff *skb, const struct tcphdr *th,
 				 bool is_v6, bool is_out);
-bool synq_followed_has_come(struct synq_followed *conn, u32 seq, u32 len);
+bool synq_followed_is_new(u32 *end, u32 seq, u32 len);
 
 struct synq_followed *synq_followed_find(const struct synq_endpoints *key);
 void synq_followed_count(const struct synq_followed *conn, enum synq_counter counter);

@@ -34,6 +34,10 @@
 #include "record.h"
 #include "request.h"
 
+#ifndef CONFIG_PROC_FS
+#error "synq tells network namespaces apart by their inode numbers: CONFIG_PROC_FS"
+#endif
+
 #define BLIND_NS	((u64)NSEC_PER_SEC)
 #define BLIND_MAX_NS	(4 * BLIND_NS)
 #define MEAN_LEAST_NS	(250ULL * NSEC_PER_MSEC)
@@ -99,8 +103,8 @@ static u32 busy_of(const struct synq_inside *inside, const struct synq_conf *con
 }
 
 /*
- * What "auto" finds leaves out who is kept.  Those of later classes take no place from the earlier
- * ones, whose limit this is.
+ * What "auto" finds leaves out who is kept.  Those of other classes take no place: the later ones
+ * do not count, and the earlier ones do, in busy_of().
  */
 static u32 limit_of(const struct synq_inside *inside, const struct synq_conf *conf,
 		    const struct synq_listener *listener, const struct synq_class *class)
@@ -110,8 +114,8 @@ static u32 limit_of(const struct synq_inside *inside, const struct synq_conf *co
 
 	if (listener->inside != SYNQ_INSIDE_AUTO || listener->order != SYNQ_ORDER_STRICT)
 		return limit;
-	for (p = class->position + 1; p < conf->n_positions; p++)
-		if (conf->order[p] != SYNQ_SLOT_LOCAL)
+	for (p = 0; p < conf->n_positions; p++)
+		if (p != class->position && conf->order[p] != SYNQ_SLOT_LOCAL)
 			kept += synq_inside_kept(inside, conf->order[p]);
 	return limit + min(kept, synq_climb_beside(&inside->climb));
 }
@@ -208,18 +212,17 @@ static void add_to_mean(struct synq_inside *inside, u64 took_ns)
  * @inside: of the listener
  * @took_ns: since its request came; 0: that says nothing
  * @was: the state of its connection until now
- * @is_greeting: it belongs to a handshake, which is no work of the kind that is limited
  * @now_ns: monotonic clock
  *
  * Context: BH off, with the lock
  */
 void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
-			  enum synq_inside_state was, bool is_greeting, u64 now_ns)
+			  enum synq_inside_state was, u64 now_ns)
 {
 	if (took_ns)
 		add_to_mean(inside, took_ns);
 	/* It works on those that it has let in while it was stopped, say: that is no silence. */
-	if (was == SYNQ_INSIDE_STUCK || is_greeting)
+	if (was == SYNQ_INSIDE_STUCK)
 		synq_climb_hear(&inside->climb);
 	else
 		synq_climb_answer(&inside->climb, was == SYNQ_INSIDE_KEPT);
@@ -298,29 +301,14 @@ static struct synq_followed *find(const struct net *net, const struct sk_buff *s
 	return synq_followed_find(&key);
 }
 
-/*
- * Is there something beyond what has come before?  It counts as come only if it is in order: TCP
- * may ignore what is far ahead, and then its client's next request would not be new.
- */
-bool synq_followed_has_come(struct synq_followed *conn, u32 seq, u32 len)
+/* Is there something beyond what was there before?  Then it is, from now on. */
+bool synq_followed_is_new(u32 *end, u32 seq, u32 len)
 {
-	u32 end = READ_ONCE(conn->came), ahead = seq + len - end;
+	u32 before = READ_ONCE(*end), ahead = seq + len - before;
 
 	if (!len || !ahead || ahead > AHEAD_MAX)
 		return false;
-	if (!after(seq, end))
-		WRITE_ONCE(conn->came, end + ahead);
-	return true;
-}
-
-/* The server's TCP sends nothing that is not new or was sent already. */
-static bool is_sent_first(struct synq_followed *conn, u32 seq, u32 len)
-{
-	u32 end = READ_ONCE(conn->sent), ahead = seq + len - end;
-
-	if (!len || !ahead || ahead > AHEAD_MAX)
-		return false;
-	WRITE_ONCE(conn->sent, end + ahead);
+	WRITE_ONCE(*end, before + ahead);
 	return true;
 }
 
@@ -409,7 +397,7 @@ bool synq_seen_in(const struct net *net, struct sk_buff *skb, const struct tcphd
 	    synq_request_follow(conn, skb, th, len, okfn))
 		return true;
 	if (!th->rst && (!synq_followed_is_answer_to(conn, th) ||
-			 !synq_followed_has_come(conn, ntohl(th->seq), len) ||
+			 !synq_followed_is_new(&conn->came, ntohl(th->seq), len) ||
 			 synq_followed_is_waiting(state) ||
 			 is_no_request(conn, skb, len, ntohl(th->seq) == from)))
 		return false;
@@ -452,7 +440,7 @@ void synq_seen_out(const struct net *net, const struct sk_buff *skb,
 		return;
 	/* Whatever else has seemed to come has not. */
 	WRITE_ONCE(conn->came, ntohl(th->ack_seq));
-	len = is_sent_first(conn, ntohl(th->seq), len) ? len : 0;
+	len = synq_followed_is_new(&conn->sent, ntohl(th->seq), len) ? len : 0;
 	state = READ_ONCE(conn->state);
 	if (!is_end && (!len || state == SYNQ_INSIDE_HELD ||
 			(state == SYNQ_INSIDE_QUIET && !synq_tls_has_begun(&conn->tls))))

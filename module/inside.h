@@ -97,7 +97,7 @@ bool synq_inside_has_room(const struct synq_record *record,
 			  const struct synq_listener *listener,
 			  const struct synq_class *class, bool is_cookie);
 void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
-			  enum synq_inside_state was, bool is_greeting, u64 now_ns);
+			  enum synq_inside_state was, u64 now_ns);
 void synq_inside_tick(struct synq_record *record, u32 held);
 
 /**

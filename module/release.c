@@ -195,18 +195,6 @@ u64 synq_replay_rtt_us(const struct request_sock *req, const struct sk_buff *skb
 #define LONGEST		3	/* and so on, so often */
 #define CHUNK		64	/* sorted with the lock */
 
-/* Histogram of the time held: up to 1 ms, 4 ms, 16 ms ... */
-static void count_time(const struct synq_held *held, u64 now_ns)
-{
-	unsigned int counter = SYNQ_COUNT_HELD_FOR;
-	u64 limit = NSEC_PER_MSEC;
-
-	for (; now_ns - held->since_ns > limit && counter < SYNQ_COUNT_HELD_LONGER;
-	     counter++)
-		limit *= 4;
-	synq_held_count(held, counter);
-}
-
 /*
  * The owner has TCP promote it: only if there is room (@has_room), or in any case.  If TCP
  * does not promote it, since there is no slot after all or because it waits for another
@@ -240,7 +228,9 @@ static void replay(struct synq_held *held, bool has_room)
 		consume_skb(skb);
 	if (has_room && held->promoted) {
 		counter = SYNQ_COUNT_RELEASED;
-		count_time(held, ktime_get_ns());
+		synq_held_count(held,
+				synq_count_of_time(SYNQ_COUNT_HELD_FOR, SYNQ_COUNT_HELD_LONGER,
+						   ktime_get_ns() - held->since_ns));
 	} else if (has_room && is_gone) {
 		counter = SYNQ_COUNT_HOLD_GONE;
 	}

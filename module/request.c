@@ -354,7 +354,7 @@ static bool add_behind(struct synq_followed *conn, struct sk_buff **copy,
 		release(conn, SYNQ_COUNT_REQUEST_FLUSHED, ktime_get_ns());
 		return false;
 	}
-	synq_followed_has_come(conn, ntohl(th->seq), len);
+	synq_followed_is_new(&conn->came, ntohl(th->seq), len);
 	conn->is_reset |= th->rst;
 	*copy = NULL;
 	return true;

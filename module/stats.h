@@ -10,6 +10,7 @@
 #include <linux/percpu.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
+#include <linux/time64.h>
 #include "fingerprint.h"
 #include "source.h"
 #include "synq.h"
@@ -67,6 +68,17 @@ static inline void synq_count(struct synq_port *port, u8 slot,
 			      enum synq_counter counter)
 {
 	synq_count_add(port, slot, counter, 1);
+}
+
+/* The counter for a time, of several: up to 1 ms, 4 ms, 16 ms ..., and longer. */
+static inline enum synq_counter synq_count_of_time(enum synq_counter first,
+						   enum synq_counter longer, u64 ns)
+{
+	u64 limit = NSEC_PER_MSEC;
+
+	for (; ns > limit && first < longer; first++)
+		limit *= 4;
+	return first;
 }
 
 /*
