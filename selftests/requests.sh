@@ -100,7 +100,7 @@ touch "$TMP/gold_stage.2"
 must_come 20 all_answered 1 20
 must_come 10 has "$TMP/gold" "^stage 2"
 place=$(grep -n '^request 10\.1\.' "$TMP/server" | tail -n 1)
-within "on: the first class is before the others" "$((${place%%:*} - 1 - before))" 2 14
+within_prompt "on: the first class is before the others" "$((${place%%:*} - 1 - before))" 2 14
 within "on: all but a few of bulk were held" $(($(counter bulk request_held) - held)) 16 20
 is "on: none of gold" "$(counter gold request_held)" "$gold_held"
 is "on: each was let go when there was room" "$(counter bulk request_released)" \
@@ -126,7 +126,7 @@ sed -n 's/^request \(10\.3\.[0-9.]*\) \([0-9]*\) c.*/\1 \2/p' "$TMP/server" |
 	done >"$TMP/resets"
 must_come 10 counter_is bulk request_held_now 0
 is "silent: a reset that is none lets nothing go" "$(counter bulk request_flushed)" "$flushed"
-within "silent: they are let go within a second" $(($(ms) - since)) 0 1600
+within_prompt "silent: they are let go within a second" $(($(ms) - since)) 0 1600
 within "silent: since it is over" "$(($(counter bulk request_overdue) - overdue))" 2 10
 rm "$TMP/stop"
 check "silent: all are answered later" wait_for 10 all_answered 1 10
