@@ -95,8 +95,8 @@ static u32 whole(u32 base)
 }
 
 /*
- * What the server works on besides, in sixteenths.  Who only seems to be busy is not answered:
- * among those who are worked on alike, answers are as connections.
+ * What the server works on besides, in sixteenths.  A connection that only seems to be busy is
+ * not answered; all that the server works on are answered alike.  So answers tell how many.
  */
 static u32 kept_of(const struct synq_climb *climb)
 {
@@ -435,10 +435,10 @@ void synq_climb_answer(struct synq_climb *climb, bool is_kept)
 }
 
 /**
- * synq_climb_hear() - the server has said something that is no answer
+ * synq_climb_hear() - the server has answered a connection that does not count
  * @climb: of the listener
  *
- * So it is heard: an open limit closes.
+ * It is not silent, so an open limit closes.
  *
  * Context: callers exclude each other
  */

@@ -44,8 +44,8 @@
  *
  * DOC: why nothing is used after it is gone
  *
- * 1. A connection is found under rcu_read_lock(), in a hash of all of them, by its
- *    addresses and ports; it is freed a grace period after it has left the hash.
+ * 1. A connection is found under rcu_read_lock(), in a hash of all of them or in a list, and
+ *    used in that section; it is freed a grace period after it has left hash and lists.
  * 2. It is changed under the lock of its record, while it is not dead; it becomes dead under
  *    the lock, and leaves the hash at that moment.
  * 3. Before a record is removed it is closed under the lock, and all its connections

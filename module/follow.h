@@ -45,8 +45,8 @@ struct synq_endpoints {
  * @doubt: of those that may have ended
  * @doubted: 32 bits of jiffies, when that was found
  * @since_ns: monotonic clock, when its request came, or was held, or its hello was answered
- * @served: likewise, when it was answered first; 0: it was not
- * @looked: likewise, when it became quiet, or was looked up
+ * @served: as @doubted, when it was answered first; 0: it was not
+ * @looked: as @doubted, when it became quiet, or was looked up
  * @came: the next sequence number from the client
  * @sent: the next sequence number from the server
  * @since: &synq_class.since

@@ -164,27 +164,17 @@ static void open_if_blind(struct synq_inside *inside, u64 now_ns)
 	WRITE_ONCE(inside->opened, min(inside->opened + 1, OPENED_MAX));
 }
 
-/* But the kept, and the host's own, whose answers are not counted either. */
-static u32 all_busy(const struct synq_inside *inside)
+/* Of all classes but the host's own, whose answers are not counted either. */
+static void count_all(const struct synq_inside *inside, u32 *busy, u32 *kept)
 {
-	u32 busy = 0;
 	u8 slot;
 
-	for (slot = 0; slot < SYNQ_SLOTS; slot++)
-		if (slot != SYNQ_SLOT_LOCAL)
-			busy += synq_inside_own(inside, slot);
-	return busy;
-}
-
-static u32 all_kept(const struct synq_inside *inside)
-{
-	u32 kept = 0;
-	u8 slot;
-
-	for (slot = 0; slot < SYNQ_SLOTS; slot++)
-		if (slot != SYNQ_SLOT_LOCAL)
-			kept += synq_inside_kept(inside, slot);
-	return kept;
+	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
+		if (slot == SYNQ_SLOT_LOCAL)
+			continue;
+		*busy += synq_inside_own(inside, slot);
+		*kept += synq_inside_kept(inside, slot);
+	}
 }
 
 /*
@@ -240,6 +230,7 @@ void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
 void synq_inside_tick(struct synq_record *record, u32 held)
 {
 	struct synq_inside *inside = &record->inside;
+	u32 busy = 0, kept = 0;
 	bool is_excused;
 	u64 now_ns;
 
@@ -256,7 +247,8 @@ void synq_inside_tick(struct synq_record *record, u32 held)
 	else
 		open_if_blind(inside, now_ns);
 	inside->ticked_ns = now_ns;
-	synq_climb_tick(&inside->climb, now_ns, held, all_busy(inside), all_kept(inside));
+	count_all(inside, &busy, &kept);
+	synq_climb_tick(&inside->climb, now_ns, held, busy, kept);
 	spin_unlock(&inside->lock);
 }
 
@@ -367,6 +359,17 @@ static bool is_no_answer(struct synq_followed *conn, const struct sk_buff *skb, 
 			    synq_followed_is_waiting(conn->state));
 }
 
+/* Without the lock if there is a doubt already: resets may come as a flood. */
+static void see_reset(struct synq_followed *conn)
+{
+	if (!list_empty(&conn->doubt))
+		return;
+	spin_lock_bh(&conn->record->inside.lock);
+	if (!conn->dead)
+		synq_followed_doubt(conn);
+	spin_unlock_bh(&conn->record->inside.lock);
+}
+
 /**
  * synq_seen_in() - a segment has come for a port that has a limit
  * @net: network namespace
@@ -396,20 +399,20 @@ bool synq_seen_in(const struct net *net, struct sk_buff *skb, const struct tcphd
 	if (unlikely(state == SYNQ_INSIDE_HELD) && okfn &&
 	    synq_request_follow(conn, skb, th, len, okfn))
 		return true;
-	if (!th->rst && (!synq_followed_is_answer_to(conn, th) ||
-			 !synq_followed_is_new(&conn->came, ntohl(th->seq), len) ||
-			 synq_followed_is_waiting(state) ||
-			 is_no_request(conn, skb, len, ntohl(th->seq) == from)))
+	if (th->rst) {
+		see_reset(conn);
 		return false;
-	if (!th->rst && state == SYNQ_INSIDE_QUIET && okfn &&
+	}
+	if (!synq_followed_is_answer_to(conn, th) ||
+	    !synq_followed_is_new(&conn->came, ntohl(th->seq), len) ||
+	    synq_followed_is_waiting(state) ||
+	    is_no_request(conn, skb, len, ntohl(th->seq) == from))
+		return false;
+	if (state == SYNQ_INSIDE_QUIET && okfn &&
 	    synq_request_hold(conn, skb, th, len, from, okfn))
 		return true;
-	if (th->rst && !list_empty(&conn->doubt))
-		return false;
 	spin_lock_bh(&conn->record->inside.lock);
-	if (!conn->dead && th->rst)
-		synq_followed_doubt(conn);
-	else if (!conn->dead && conn->state != SYNQ_INSIDE_HELD)
+	if (!conn->dead && conn->state != SYNQ_INSIDE_HELD)
 		synq_followed_begin(conn, ktime_get_ns());
 	spin_unlock_bh(&conn->record->inside.lock);
 	return false;

@@ -26,7 +26,8 @@ struct synq_record;
  * @SYNQ_INSIDE_FRESH: it was promoted just now, and will send something
  * @SYNQ_INSIDE_GREETED: the server has answered its hello (TLS), and it will go on
  * @SYNQ_INSIDE_BUSY: it has sent something, and waits for an answer
- * @SYNQ_INSIDE_KEPT: likewise, but it was let in long ago, and its requests are not held back
+ * @SYNQ_INSIDE_KEPT: likewise, but it was answered first long ago, and nothing holds its
+ *	requests back
  * @SYNQ_INSIDE_STUCK: it has waited for so long that it does not count
  * @SYNQ_INSIDE_HELD: it has sent something that the server has not got yet (request.c)
  */
