@@ -169,7 +169,8 @@ stop "$serving" "$ponging" "$LAST"
 # --- segments that the server's TCP ignores ---
 sq flush
 conf "inside 4"
-eager -j 2 -t 10
+# So soon that a connection ends while it is not yet known whether its reset was one.
+eager -j 2 -t 1
 manage
 before=$(answers bulk)
 client "$TMP/ahead" -n 8 -c 8 -s 10.3.0.1 -S 40 -w 20000 -J $V4 $PORT
