@@ -199,24 +199,26 @@ check "by its name" grep -q 'from this host, by tcp_peer' "$TMP/doctor"
 stop "$LAST" "$served"
 
 # --- health checks: in time, whatever it takes to start one ---
+# probes SECONDS: one every so many, seven of them
 probes() {
 	local due
 	due=$(($(ms) + 1000))
-	for _ in 1 2 3 4 5 6 7 8 9; do
+	for _ in 1 2 3 4 5 6 7; do
 		while [ "$(ms)" -lt $due ]; do
 			pause_ms 20
 		done
 		cli "$PEER" client -n 1 -s 10.1.0.9 -w 500 $V4 $PORT
-		due=$((due + 1000))
+		due=$((due + $1 * 1000))
 	done
 }
 
-# watch_probes: what stands in the way; a machine that stalls has more chances
+# watch_probes: what stands in the way.  A machine that stalls has more chances, with
+# intervals for which its stalls are less.
 watch_probes() {
-	local got
-	for _ in 1 2 3; do
-		background "$TMP/probe" probes
-		got=$(codes --watch 8s)
+	local got every
+	for every in 1 2 4; do
+		background "$TMP/probe" probes $every
+		got=$(codes --watch $((7 * every + 1))s)
 		stop "$LAST"
 		[ "$got" = "$1" ] && break
 	done
