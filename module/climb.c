@@ -296,8 +296,13 @@ static void follow(struct synq_climb *climb, u64 target)
 static void went_down(struct synq_climb *climb, u64 rate)
 {
 	u32 percent = percent_of(rate, climb->rate), kept = kept_of(climb);
-	u64 all = div_u64(with_reserve(climb->limit * UNIT, kept), percent);
-	u64 target = min(all - min_t(u64, all, kept), 2ULL * climb->base);
+	u64 all, target;
+
+	/* It may have grown: that says nothing of how many of all are the limit's. */
+	if (whole(kept) > climb->limit)
+		percent = min(percent, 100U);
+	all = div_u64(with_reserve(climb->limit * UNIT, kept), percent);
+	target = min(all - min_t(u64, all, kept), 2ULL * climb->base);
 
 	if (!climb->searching) {
 		climb->easy = percent >= NOTHING ? climb->easy + 1 : 0;

@@ -241,14 +241,16 @@ void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_
 		synq_followed_count(conn, synq_count_of_time(SYNQ_COUNT_ANSWERED,
 							     SYNQ_COUNT_ANSWERED_LONGER, ns));
 		/* By the limit at the time when it was found: it may be higher by now. */
-		conn->was_stuck = ns > longest_ns(inside) ||
-				  (was == SYNQ_INSIDE_STUCK && !conn->on_trial);
+		conn->was_stuck = !is_greeting &&
+				  (ns > longest_ns(inside) ||
+				   (was == SYNQ_INSIDE_STUCK && !conn->on_trial));
 		conn->served = conn->served ?: (u32)jiffies ?: 1;
 		if (is_greeting || (conn->was_stuck && conn->on_trial) ||
 		    synq_tls_is_guess(&conn->tls, &inside->tls))
 			ns = 0;
-		/* It answers no sooner. */
-		if (was == SYNQ_INSIDE_STUCK && longest_ns(inside) == STUCK_MOST_NS)
+		/* It answers no sooner.  On trial are those that ask for nothing, perhaps. */
+		if (was == SYNQ_INSIDE_STUCK && !conn->on_trial &&
+		    longest_ns(inside) == STUCK_MOST_NS)
 			was = SYNQ_INSIDE_BUSY;
 	}
 	/* What the limit does not hold back says nothing about it. */

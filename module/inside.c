@@ -81,8 +81,9 @@ u32 synq_inside_limit(const struct synq_inside *inside,
 }
 
 /*
- * Of all classes whose work is done before that of one, and its own but those that are kept.
- * Not of the host itself: any process of it could keep all others out.
+ * Of all classes whose work is done before that of one, and its own.  Those that are kept count
+ * for later classes, but not beside what "auto" finds, which leaves them out.  Not of the host
+ * itself: any process of it could keep all others out.
  */
 static u32 busy_of(const struct synq_inside *inside, const struct synq_conf *conf,
 		   const struct synq_listener *listener,
@@ -96,15 +97,15 @@ static u32 busy_of(const struct synq_inside *inside, const struct synq_conf *con
 		if (conf->order[p] == SYNQ_SLOT_LOCAL)
 			continue;
 		busy += synq_inside_own(inside, conf->order[p]);
-		if (is_strict && p < last)
+		if (is_strict && p < last && listener->inside != SYNQ_INSIDE_AUTO)
 			busy += synq_inside_kept(inside, conf->order[p]);
 	}
 	return busy;
 }
 
 /*
- * What "auto" finds leaves out who is kept.  Those of other classes take no place: the later ones
- * do not count, and the earlier ones do, in busy_of().
+ * The server works on as many besides as "auto" knows to be kept.  Those of later classes do not
+ * count for a class, so it may have their places, too.
  */
 static u32 limit_of(const struct synq_inside *inside, const struct synq_conf *conf,
 		    const struct synq_listener *listener, const struct synq_class *class)
@@ -114,8 +115,8 @@ static u32 limit_of(const struct synq_inside *inside, const struct synq_conf *co
 
 	if (listener->inside != SYNQ_INSIDE_AUTO || listener->order != SYNQ_ORDER_STRICT)
 		return limit;
-	for (p = 0; p < conf->n_positions; p++)
-		if (p != class->position && conf->order[p] != SYNQ_SLOT_LOCAL)
+	for (p = class->position + 1; p < conf->n_positions; p++)
+		if (conf->order[p] != SYNQ_SLOT_LOCAL)
 			kept += synq_inside_kept(inside, conf->order[p]);
 	return limit + min(kept, synq_climb_beside(&inside->climb));
 }

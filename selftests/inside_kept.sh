@@ -3,8 +3,8 @@
 #
 # More clients than a listener's limit keep their connections and always ask, and nothing
 # holds their requests back ("requests off").  Those who come later get in nevertheless, and soon,
-# with a limit that is given and with one that is looked for; unless those that are kept are of a
-# class before theirs.
+# with a limit that is given and with one that is looked for; unless the limit is given and those
+# that are kept are of a class before theirs.
 # "inside auto" does not take the many who ask for a sign that a low limit costs nothing.
 #
 # Must fail if: new clients waited for kept ones of their own class; or the limit fell as if it
@@ -14,15 +14,16 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
-plan 16
+plan 20
 
 WORKERS=4 SERVICE=20
 KEPT=30
 
-# keepers WHAT [SOURCE]: who keep their connections and always ask; a test
+# keepers WHAT [SOURCE [RATE]]: who keep their connections and always ask; a test.  They come at
+# once, or so many in a second.
 keepers() {
-	client "$TMP/kept" -n $KEPT -c $KEPT -s "${2:-10.3.5.1}" -S 250 -i kept -a -w 60000 -K "$TMP/kept.end" \
-		$V4 $PORT
+	client "$TMP/kept" -n $KEPT -c $KEPT ${3:+-r "$3"} -s "${2:-10.3.5.1}" -S 250 -i kept -a \
+		-w 60000 -K "$TMP/kept.end" $V4 $PORT
 	kept=$LAST
 	must_come 30 has "$TMP/kept" ^answered $KEPT
 	is "$1: they keep asking" "$(asks)" more
@@ -35,7 +36,7 @@ asks() {
 	[ "$(lines "$TMP/server" ^request)" -ge $((before + WORKERS * 1000 / SERVICE / 4)) ] && echo more
 }
 
-# begin WHAT [SOURCE]: the server, and those who keep their connections, for so long that this shows
+# begin WHAT [SOURCE [RATE]]: the server, and those who keep their connections, for so long that this shows
 begin() {
 	inside_conf "inside $1"
 	eager -k $PORT
@@ -71,6 +72,18 @@ client "$TMP/new" -n 4 -c 4 -s 10.3.0.1 -S 250 -i new -w 20000 $V4 $PORT
 check "the kept are preferred: ordinary ones wait for them" wait_for 4 counter_from bulk held $((before + 4))
 must_come 30 has "$TMP/new" ^done
 is "the kept are preferred: they are served nevertheless" "$(field "$TMP/new" answered)" 4
+stop "$kept" "$serving"
+
+# --- likewise, and the limit is looked for: they take no place ---
+sq flush
+# So slowly that nobody is held, and the limit stays.
+begin auto 10.1.5.1 3
+check "auto, the kept are preferred: more than the limit" test "$(limit)" -lt $KEPT
+before=$(counter bulk held)
+client "$TMP/new" -n 12 -r 3 -s 10.3.0.1 -S 250 -i new -w 20000 $V4 $PORT
+must_come 60 has "$TMP/new" ^done
+is "auto, the kept are preferred: all others are served" "$(field "$TMP/new" answered)" 12
+is "auto, the kept are preferred: nobody waits for them" "$(counter bulk held)" "$before"
 stop "$kept" "$serving"
 
 # --- a limit that is looked for ---
