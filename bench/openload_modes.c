@@ -4,9 +4,14 @@
  * when what comes back is an answer.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "openload.h"
+
+#define SSH_KEXINIT		20
+#define SSH_KEX_ECDH_INIT	30
+#define SSH_KEX_ECDH_REPLY	31
 
 /* The first of the messages. */
 static const char *ask(const struct group *g, size_t *len)
@@ -167,11 +172,87 @@ static enum status postgres_input(struct request *r, const char *buf, size_t len
 	return memcmp(resp->tail, "\0\0\0\5I", sizeof(resp->tail)) ? ST_PENDING : ST_OK;
 }
 
+/* RFC 4253: length, length of the padding, payload, padding. */
+static size_t ssh_packet(char *to, const char *payload, size_t len)
+{
+	size_t pad = 8 - (5 + len) % 8;
+	uint32_t be;
+
+	if (pad < 4)
+		pad += 8;
+	be = htonl(1 + len + pad);
+	memcpy(to, &be, sizeof(be));
+	to[4] = pad;
+	memcpy(to + 5, payload, len);
+	memset(to + 5 + len, 0, pad);
+	return 5 + len + pad;
+}
+
+static size_t ssh_string(char *to, const char *text, size_t len)
+{
+	uint32_t be = htonl(len);
+
+	memcpy(to, &be, sizeof(be));
+	memcpy(to + sizeof(be), text, len);
+	return sizeof(be) + len;
+}
+
+/*
+ * OpenSSH, as far as it needs no account: the algorithms are agreed on, and the server
+ * signs a key exchange, which costs it most.  The client's part of that is the same each
+ * time; it leaves before the key is used.
+ */
+static void ssh_prepare(struct group *g)
+{
+	static const char hello[] = "SSH-2.0-openload\r\n", key[32] = { 9 };
+	static const char *const lists[] = {
+		"curve25519-sha256", "ssh-ed25519", "aes128-ctr", "aes128-ctr",
+		"hmac-sha2-256", "hmac-sha2-256", "none", "none", "", "",
+	};
+	char text[sizeof(g->message.text)], payload[sizeof(text) / 2] = { SSH_KEXINIT };
+	size_t len = 1 + 16, i;
+
+	for (i = 0; i < ARRAY_SIZE(lists); i++)
+		len += ssh_string(payload + len, lists[i], strlen(lists[i]));
+	len += 1 + 4;	/* no guess follows; reserved */
+	memcpy(text, hello, strlen(hello));
+	len = strlen(hello) + ssh_packet(text + strlen(hello), payload, len);
+	set_message(&g->message, text, len);
+	payload[0] = SSH_KEX_ECDH_INIT;
+	len = 1 + ssh_string(payload + 1, key, sizeof(key));
+	set_message(&g->last, text, ssh_packet(text, payload, len));
+}
+
+/* Behind the server's first line the one packet that is awaited. */
+static enum status ssh_input(struct request *r, const char *buf, size_t len)
+{
+	struct response *resp = response_of(r);
+	const char *packet = resp->head, *end;
+	uint32_t be;
+
+	if (!len || resp->head_len + len > HEAD_MAX)
+		return ST_SHORT;
+	memcpy(resp->head + resp->head_len, buf, len);
+	resp->head_len += len;
+	end = resp->head + resp->head_len;
+	if (!r->answered) {
+		packet = memchr(resp->head, '\n', resp->head_len);
+		packet = packet ? packet + 1 : end;
+	}
+	if (end - packet < 6)
+		return ST_PENDING;
+	if (packet[5] != (r->answered ? SSH_KEX_ECDH_REPLY : SSH_KEXINIT))
+		return ST_SHORT;
+	memcpy(&be, packet, sizeof(be));
+	return (size_t)(end - packet) < sizeof(be) + ntohl(be) ? ST_PENDING : ST_OK;
+}
+
 static const struct mode modes[] = {
 	{ "http", true, false, 0, http_prepare, ask, http_input },
 	{ "https", true, true, 0, http_prepare, ask, http_input },
 	{ "banner", false, false, 1, NULL, no_greeting, banner_input },
 	{ "postgres", true, false, 2, postgres_prepare, ask, postgres_input },
+	{ "ssh", false, false, 2, ssh_prepare, ask, ssh_input },
 };
 
 /* NULL if there is none of that name. */

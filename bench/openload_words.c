@@ -22,7 +22,7 @@ static const char usage_text[] =
 "  [bursts PER-SECOND size MIN-MAX]   besides the rate: so many at once\n"
 "  source ADDRESS[+COUNT] to ADDRESS   once or twice (IPv4, IPv6: alternating)\n"
 "  port N  http|https PATH [requests N, one after the other on a connection] |\n"
-"  banner | postgres WHAT-TO-SELECT\n"
+"  banner | ssh | postgres WHAT-TO-SELECT\n"
 "group, family, due, late, connect, first, done (us), status, http status, options\n";
 
 static void __attribute__((noreturn)) usage(void)

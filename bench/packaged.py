@@ -4,7 +4,10 @@
 # and a known service time, and a limit of its own if its manual has one.
 """The servers of the packaged experiment."""
 
+import os
+import pwd
 import shutil
+import subprocess
 from pathlib import Path
 
 from eager import Eager, NginxBefore
@@ -113,4 +116,129 @@ class Postgres(Eager):
                 "-c", "max_wal_senders=0", "-c", "log_min_messages=panic"]
 
 
-SERVERS = {c.name: c for c in (Gunicorn, NginxGunicorn, Uwsgi, Puma, Postgres)}
+def unpack(package):
+    """Into this machine, which is thrown away: scripts/servers says why."""
+    for deb in sorted(Path(os.environ["SERVERS"]).glob("*.deb")):
+        if deb.name.startswith((f"{package}_", "lib")):
+            # /lib may be a link.
+            sh("sh", "-c", 'dpkg-deb --fsys-tarfile "$0" |'
+               "tar -C / --keep-directory-symlink -xf -", str(deb))
+
+
+SSHD_CONF = """\
+HostKey {key}
+Port {port}
+PidFile none
+UsePAM no
+LogLevel QUIET
+MaxStartups {most}
+"""
+
+
+def add_user(name):
+    """Whom a maintainer script would add, with a group of the same name."""
+    if name not in (user.pw_name for user in pwd.getpwall()):
+        sh("useradd", "-r", "-U", name)
+
+
+class OpenSSH(Eager):
+    """OpenSSH: a process for each connection, which signs a key exchange.
+
+    Its own limit is the one that it has by default, which refuses at random.
+    """
+
+    name = "openssh"
+
+    def talk(self, costly=False):
+        return ("ssh",)
+
+    def main(self):
+        if not Path("/usr/sbin/sshd").exists():
+            unpack("openssh-server")
+        add_user("sshd")
+        Path("/run/sshd").mkdir(exist_ok=True)
+        key = self.tmp / "key"
+        sh("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
+        conf = self.tmp / "sshd_config"
+        conf.write_text(SSHD_CONF.format(
+            key=key, port=PORT, most="10:30:100" if self.service.limited else 1000))
+        words = ["/usr/sbin/sshd", "-D", "-e", "-f", str(conf)]
+        # Not all versions punish clients that do not log in.
+        penalties = ["-o", "PerSourcePenalties=no"]
+        known = subprocess.run([*words, "-t", *penalties], check=False, capture_output=True)
+        return words if known.returncode else [*words, *penalties]
+
+
+POSTFIX_MAIN = """\
+compatibility_level = 3.6
+queue_directory = {tmp}/queue
+data_directory = {tmp}/data
+command_directory = /usr/sbin
+daemon_directory = /usr/lib/postfix/sbin
+shlib_directory = /usr/lib/postfix
+mail_owner = postfix
+setgid_group = postdrop
+myhostname = server.example
+mydestination =
+alias_maps =
+local_recipient_maps =
+maillog_file = {tmp}/error.log
+maillog_file_prefixes = {tmp}
+smtpd_peername_lookup = no
+smtpd_client_connection_count_limit = 0
+smtpd_delay_reject = no
+smtpd_client_restrictions = sleep {seconds}
+"""
+
+POSTFIX_MASTER = """\
+{port} inet n - n - {workers} smtpd
+anvil unix - - n - 1 anvil
+rewrite unix - - n - - trivial-rewrite
+cleanup unix n - n - 0 cleanup
+proxymap unix - - n - - proxymap
+tlsmgr unix - - n 1000? 1 tlsmgr
+postlog unix-dgram n - n - 1 postlogd
+"""
+
+
+class Postfix(Eager):
+    """Postfix: so many processes, each of which looks something up before it greets."""
+
+    name = "postfix"
+
+    def talk(self, costly=False):
+        return ("banner",)
+
+    def main(self):
+        s = self.service
+        if not Path("/usr/lib/postfix/sbin/master").exists():
+            unpack("postfix")
+        sh("groupadd", "-f", "-r", "postdrop")
+        add_user("postfix")
+        for name in ("", "pid", "private", "public", "maildrop", "incoming", "active",
+                     "deferred", "defer", "bounce", "hold", "corrupt", "saved", "flush",
+                     "trace"):
+            (self.tmp / "queue" / name).mkdir()
+            if name and name != "pid":
+                shutil.chown(self.tmp / "queue" / name, "postfix")
+        (self.tmp / "data").mkdir()
+        shutil.chown(self.tmp / "data", "postfix")
+        conf = self.tmp / "postfix"
+        conf.mkdir()
+        (conf / "main.cf").write_text(POSTFIX_MAIN.format(
+            tmp=self.tmp, seconds=round(s.ms / 1e3)))
+        (conf / "master.cf").write_text(POSTFIX_MASTER.format(
+            port=PORT, workers=s.workers))
+        # Of descriptors it closes all that it might have.
+        return ["prlimit", "--nofile=4096", "/usr/lib/postfix/sbin/master", "-d", "-c", conf]
+
+    def wait_ready(self):
+        """It starts its processes one by one, when they are wanted."""
+        super().wait_ready()
+        sh(*inside("server", "bash", "-c",
+                   f"for i in $(seq {self.service.workers}); do"
+                   f" (head -n 1 </dev/tcp/127.0.0.1/{PORT}) & done; wait"))
+
+
+SERVERS = {c.name: c for c in (Gunicorn, NginxGunicorn, Uwsgi, Puma, Postgres, OpenSSH,
+                               Postfix)}

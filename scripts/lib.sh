@@ -208,13 +208,21 @@ apt_closure() {
 		grep -E "^($only)\$" | sort -u
 }
 
+# apt_debs DIR PACKAGE...: download into a new directory.
+apt_debs() {
+	local dir=$1
+	shift
+	mkdir -p "$dir"
+	say "downloading $*"
+	(cd "$dir" && quietly download.log apt_private apt-get -q download "$@" &&
+		rm download.log)
+}
+
 # apt_unpack DIR PACKAGE...: download and unpack, no maintainer script is run.
 apt_unpack() {
 	local dir=$1 deb
 	shift
-	mkdir -p "$dir/.deb"
-	say "downloading $*"
-	(cd "$dir/.deb" && quietly download.log apt_private apt-get -q download "$@")
+	apt_debs "$dir/.deb" "$@"
 	for deb in "$dir"/.deb/*.deb; do
 		dpkg-deb -x "$deb" "$dir"
 	done

@@ -4,11 +4,12 @@
 #
 # Set-up.  As in the eager experiment: the capacity C of a server is measured first;
 # ordinary clients offer 4 C, preferred ones 0.25 C; each leaves after 5 s.  A client of
-# PostgreSQL asks for one of 4 locks.  Where a server leaves connections in its accept queue
+# PostgreSQL asks for one of 4 locks; one of OpenSSH leaves when the server has signed the
+# key exchange; Postfix looks each client up for a second, in 20 processes.  Where a server leaves connections in its accept queue
 # synq has two classes and nothing else; where it accepts everything, "inside auto" besides.
 #
 # Source.  What operators have.  The rival is the server's own limit, where it has one that
-# is not the number of its workers: limit_conn, max_connections.
+# is not the number of its workers: limit_conn, max_connections, MaxStartups.
 #
 # Expected result.  Preferred served wherever connections wait, in the accept queue or
 # inside.
@@ -34,6 +35,8 @@ CELLS = [
     cell("uwsgi"),
     cell("puma"),
     cell("postgresql", **INSIDE),
+    cell("openssh", service_ms=0.0, **INSIDE),
+    cell("postfix", workers=20, service_ms=1000.0, deadline_s=10.0),
 ]
 
 
