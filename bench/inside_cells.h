@@ -22,7 +22,7 @@
 /*
  * The first 17 are those of the first simulation.  Where less than 0.95 is asked for: a
  * server of some hundred workers that take a second is found after 12 s, and after a change
- * as slowly; of one with a few slow workers an epoch says too little; one that thrashes
+ * as slowly; of one with a few slow workers an epoch says too little, or clients leave first; one that thrashes
  * pays for each connection above the knee, as the reserve is; where many ask whom the limit does
  * not hold back, those who are held come in late.
  */
@@ -99,6 +99,8 @@ static const struct cell cells[] = {
 	  .least = 0, .most = INFINITY },
 	{ CPUS, .name = "cpu 4, thrashing", .workers = 4, .work_s = .02,
 	  .work = EXPONENTIAL, .thrash = .3, .share_min = .86 },
+	{ POOL, .name = "pool 4, 0.4 s", .workers = 4, .work_s = .4, .share_min = .9 },
+	{ POOL, .name = "pool 2, 0.4 s", .workers = 2, .work_s = .4, .share_min = .88 },
 	{ POOL, .name = "pool 2, 0.5 s", .workers = 2, .work_s = .5, .seconds = 200, .warm = 30 },
 	{ POOL, .name = "pool 32, 2 s", .workers = 32, .work_s = 2, .seconds = 120, .warm = 30,
 	  .share_min = .91 },

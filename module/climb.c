@@ -21,7 +21,8 @@
  * rest		the limit is the base.  After some epochs a lower one is tried.  If the rate
  *		differs for two epochs in a row the server has changed: up if the rate has
  *		grown, down if it has fallen.
- * up		the limit is twice as high.  If that brings more it is doubled again.
+ * up		the limit is twice as high.  If that brings more it is doubled again.  Not the
+ *		first that is tried where a connection takes long.
  * down		the limit is lower, which measures the knee.  In a search, and after lower
  *		limits have cost nothing, it is halved until that costs something.
  *
@@ -85,6 +86,7 @@
 #define KEPT_MOST	BIT(16)
 #define WINDOW		256	/* answers */
 
+#define SLOW_NS		(5 * SECOND / 2)
 #define PATIENCE_NS	(4 * SECOND)
 #define GAP_MAX_MS	4000
 #define EXCUSED_NS	(SECOND / 2)
@@ -230,6 +232,15 @@ static bool are_kept_gone(const struct synq_climb *climb)
 	return 2 * (climb->base + kept_of(climb)) < climb->base + climb->kept_then;
 }
 
+/*
+ * A connection takes long.  If that is because too many wait for the same workers, more would
+ * make all clients leave; with a lower limit it shows, and costs less if it is not so.
+ */
+static bool is_slow(const struct synq_climb *climb)
+{
+	return ((u64)climb->limit << 40) > climb->rate * SLOW_NS;
+}
+
 static void has_rested(struct synq_climb *climb, u64 rate)
 {
 	u32 percent = percent_of(rate, climb->rate);
@@ -237,7 +248,10 @@ static void has_rested(struct synq_climb *climb, u64 rate)
 	if (!climb->rate) {
 		climb->rate = rate;
 		climb->searching = true;
-		go_up(climb);
+		if (is_slow(climb))
+			go_down(climb);
+		else
+			go_up(climb);
 		return;
 	}
 	if (are_kept_gone(climb)) {

@@ -43,7 +43,8 @@ CELLS = [
     vary("nginx-fpm-multi", server="nginx-fpm-multi"),
     vary("nginx-fpm-reuseport", server="nginx-fpm-reuseport"),
     # An emulated CPU needs 10 ms or more for a handshake of TLS.
-    vary("nginx-fpm-tls", server="nginx-fpm-tls", service_ms=400.0, late_ms=50.0),
+    vary("nginx-fpm-tls", server="nginx-fpm-tls", service_ms=400.0, late_ms=50.0,
+         deadline_s=10.0),
     vary("apache-event-fpm", server="apache-event-fpm", fast=True),
     vary("go", server="go", fast=True),
     vary("haproxy", server="haproxy", fast=True),

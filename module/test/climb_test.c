@@ -103,6 +103,29 @@ static bool finds(void)
 	return true;
 }
 
+/* It does not begin with more for a few workers who take long: all clients would leave. */
+static bool spares_the_slow(void)
+{
+	static const u32 workers[] = { 2, 4, 5 };
+	struct server s;
+	unsigned int i, n;
+	u32 part;
+
+	for (i = 0; i < ARRAY_SIZE(workers); i++) {
+		begin(&s, workers[i], 1);
+		for (n = 0; n < 60; n++) {
+			run(&s, 1000, 1);
+			check(synq_climb_limit(&s.climb) <= 16, "%u workers: limit %u after %u s",
+			      workers[i], synq_climb_limit(&s.climb), n);
+		}
+		part = goodput(&s, 120000);
+		check(part >= 85, "%u workers: %u %%", workers[i], part);
+		check(synq_climb_limit(&s.climb) <= 4 * workers[i] + 1,
+		      "%u workers: limit %u", workers[i], synq_climb_limit(&s.climb));
+	}
+	return true;
+}
+
 /* It is not misled by chance, of which an epoch is full. */
 static bool finds_by_chance(void)
 {
@@ -457,6 +480,7 @@ static bool odd(void)
 
 static const struct tap_case cases[] = {
 	{ "finds the knee", finds },
+	{ "spares a slow server", spares_the_slow },
 	{ "finds it by chance", finds_by_chance },
 	{ "finds it soon", finds_soon },
 	{ "sees the kept", sees_the_kept },
