@@ -22,9 +22,9 @@
 /*
  * The first 17 are those of the first simulation.  Where less than 0.95 is asked for: a
  * server of some hundred workers that take a second is found after 12 s, and after a change
- * as slowly; of one with a few slow workers an epoch says too little, or clients leave first; one that thrashes
- * pays for each connection above the knee, as the reserve is; where many ask whom the limit does
- * not hold back, those who are held come in late.
+ * as slowly; of one with a few slow workers an epoch says too little, or clients leave
+ * first; one that thrashes pays for each connection above the knee, as the reserve is; where
+ * many ask whom the limit does not hold back, those who are held come in late.
  */
 static const struct cell cells[] = {
 	{ POOL, .name = "pool 4, 40 ms", .workers = 4, .work_s = .04 },
