@@ -34,7 +34,7 @@
  * Fail open: the limit is doubled, again and again, while connections are held and nothing is
  * answered for a second, for twice the longest gap between answers, and for twice as long as
  * the connections inside should take.  With the next answer it is what it was, or twice that if
- * it was a guess.  Otherwise nothing changes while no connection is held.  An epoch that was
+ * it was a guess, and such a gap is known.  Otherwise nothing changes while no connection is held.  An epoch that was
  * interrupted for long begins again.
  *
  * It does not read a clock or lock.  Pure.
@@ -88,7 +88,7 @@
 
 #define SLOW_NS		(5 * SECOND / 2)
 #define PATIENCE_NS	(4 * SECOND)
-#define GAP_MAX_MS	4000
+#define GAP_MAX_MS	4000U
 #define EXCUSED_NS	(SECOND / 2)
 
 static u32 whole(u32 base)
@@ -145,6 +145,8 @@ static void close_again(struct synq_climb *climb)
 	rest(climb, base);
 	climb->searching = !climb->rate;
 	climb->before = 0;
+	climb->gap_ms = max(climb->gap_ms, climb->unheard_ms);
+	climb->unheard_ms = 0;
 }
 
 /* By three eighths of all, or in a search by half; the limit at most by half. */
@@ -234,11 +236,14 @@ static bool are_kept_gone(const struct synq_climb *climb)
 
 /*
  * A connection takes long.  If that is because too many wait for the same workers, more would
- * make all clients leave; with a lower limit it shows, and costs less if it is not so.
+ * make all clients leave; with a lower limit it shows, and costs less if it is not so.  But
+ * not beside more who are kept.
  */
 static bool is_slow(const struct synq_climb *climb)
 {
-	return ((u64)climb->limit << 40) > climb->rate * SLOW_NS;
+	u64 all = climb->limit + whole(kept_of(climb));
+
+	return all <= 2 * climb->limit && all << 40 > climb->rate * SLOW_NS;
 }
 
 static void has_rested(struct synq_climb *climb, u64 rate)
@@ -354,8 +359,14 @@ static void end_epoch(struct synq_climb *climb)
 	}
 }
 
+static u32 gap_of(const struct synq_climb *climb)
+{
+	return min_t(u64, div_u64(climb->silent_ns, NSEC_PER_MSEC), GAP_MAX_MS);
+}
+
 static void open_further(struct synq_climb *climb)
 {
+	climb->unheard_ms = min(climb->unheard_ms + gap_of(climb), GAP_MAX_MS);
 	climb->silent_ns = 0;
 	if (!climb->before)
 		climb->before = climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base;
@@ -387,9 +398,7 @@ static void add_kept(struct synq_climb *climb, u32 kept)
 static bool is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool excused)
 {
 	if (answered) {
-		u32 ms = min_t(u64, div_u64(climb->silent_ns, NSEC_PER_MSEC), GAP_MAX_MS);
-
-		climb->gap_ms = max(climb->gap_ms - climb->gap_ms / 64, ms);
+		climb->gap_ms = max(climb->gap_ms - climb->gap_ms / 64, gap_of(climb));
 		climb->silent_ns = 0;
 		return false;
 	}

@@ -42,6 +42,7 @@ enum synq_climb_phase {
  * @else_answered: all others of these
  * @beside: of those that are kept, as many as work was done for; may be read without exclusion
  * @gap_ms: the longest recent time between two answers
+ * @unheard_ms: how long nothing was answered until the limit was opened, in all
  * @phase: enum synq_climb_phase
  * @rested: epochs of rest
  * @rests: epochs of rest between two lower limits
@@ -73,6 +74,7 @@ struct synq_climb {
 	u32 else_answered;
 	u32 beside;
 	u32 gap_ms;
+	u32 unheard_ms;
 	u8 phase;
 	u8 rested;
 	u8 rests;

@@ -397,6 +397,27 @@ static bool waits_for_the_slow(void)
 	return true;
 }
 
+/* Nor does a gap between two answers as long as the one before. */
+static bool knows_gaps(void)
+{
+	static const u32 gap_ms[] = { 2100, 3000, 3900 };
+	struct synq_climb climb;
+	unsigned int i, n, ms;
+	u64 now_ns = 1;
+
+	for (i = 0; i < ARRAY_SIZE(gap_ms); i++) {
+		synq_climb_init(&climb);
+		for (n = 0; n < 100; n++) {
+			for (ms = 0; ms < gap_ms[i]; ms++)
+				synq_climb_tick(&climb, now_ns += MS, !climb.before, 16, 0);
+			synq_climb_answer(&climb, false);
+		}
+		check(synq_climb_limit(&climb) <= 32, "every %u ms: limit %u", gap_ms[i],
+		      synq_climb_limit(&climb));
+	}
+	return true;
+}
+
 static bool idles(void)
 {
 	struct server s;
@@ -491,6 +512,7 @@ static const struct tap_case cases[] = {
 	{ "opens for who is not heard", opens },
 	{ "closes at an answer with nobody held", closes_with_nobody_held },
 	{ "waits for a slow server", waits_for_the_slow },
+	{ "knows gaps", knows_gaps },
 	{ "changes nothing where nobody is held", idles },
 	{ "excuses a stopped server", excuses },
 	{ "a clock that jumps", jumps },
