@@ -34,8 +34,8 @@
  * Fail open: the limit is doubled, again and again, while connections are held and nothing is
  * answered for a second, for twice the longest gap between answers, and for twice as long as
  * the connections inside should take.  With the next answer it is what it was, or twice that if
- * it was a guess, and such a gap is known.  Otherwise nothing changes while no connection is held.  An epoch that was
- * interrupted for long begins again.
+ * it was a guess, and such a gap is known.  Otherwise nothing changes while no connection is
+ * held.  An epoch that was interrupted for long begins again.
  *
  * It does not read a clock or lock.  Pure.
  */
