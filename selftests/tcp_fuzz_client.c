@@ -272,7 +272,10 @@ static void hear(struct caller *c)
 	}
 }
 
-/* An MPTCP client is not told of a reset for a minute. */
+/*
+ * An MPTCP client is not told of a reset for a minute, nor, on the stock kernel, always that
+ * the server has closed its only subflow.
+ */
 static bool is_established(const struct caller *c)
 {
 	struct tcp_info info = { 0 };
@@ -280,7 +283,7 @@ static bool is_established(const struct caller *c)
 
 	return !getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) &&
 	       (info.tcpi_state == TCP_ESTABLISHED ||
-		info.tcpi_state == TCP_CLOSE_WAIT);
+		(info.tcpi_state == TCP_CLOSE_WAIT && c->way != MPTCP));
 }
 
 /* Reports a connection without an answer. */
