@@ -22,7 +22,6 @@ Claim = namedtuple("Claim", "text value limit")
 LIVE = 65536                # sources that are limited just now
 MANY = 100_000              # prefixes
 GROWTH_KB = 4096            # much less than the least that a million sources could take
-HALF = 0.55                 # as exactly as 500 instructions can be compared, see README.md
 
 NULL = Way("null-hook", "drop", 0, 0, 0)
 METER = Way("nft-meter", "source-rate", LIVE, 0, 0)
@@ -74,7 +73,7 @@ def claims(cost, grown):
         yield Claim(f"{name}: of nft's meter", ratio(way, METER), 1.0)
         yield Claim(f"{name}: of hashlimit", ratio(way, HASHLIMIT), 1.0)
         yield Claim(f"{name}: of the meter, both above an empty hook",
-                    empty and ratio(way, METER, empty), HALF)
+                    empty and ratio(way, METER, empty), 0.5)
         yield Claim(f"{name}: by payload",
                     spread(cost[w] for w in cost
                            if w._replace(payload=0) == way), 0.05)

@@ -70,7 +70,7 @@ class Cost(unittest.TestCase):
 
     def test_more_than_half_above_the_empty_hook(self):
         self.assertEqual(
-            failing(METER=1600),
+            failing(METER=1700),
             ["source-rate: of the meter, both above an empty hook"])
 
     def test_not_flat(self):
