@@ -36,7 +36,8 @@ asks() {
 	[ "$(lines "$TMP/server" ^request)" -ge $((before + WORKERS * 1000 / SERVICE / 4)) ] && echo more
 }
 
-# begin WHAT [SOURCE [RATE]]: the server, and those who keep their connections, for so long that this shows
+# begin WHAT [SOURCE [RATE]]: the server, and those who keep their connections, for so long that
+# this shows
 begin() {
 	inside_conf "inside $1"
 	eager -k $PORT
