@@ -7,14 +7,14 @@
 # that are kept are of a class before theirs.
 # "inside auto" does not take the many who ask for a sign that a low limit costs nothing.
 #
-# Must fail if: new clients waited for kept ones of their own class; or the limit fell as if it
-# had an effect.
+# Must fail if: new clients waited for kept ones of their own class, or of one after theirs; or
+# the limit fell as if it had an effect.
 #
 # One kernel will do: it takes long.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
-plan 20
+plan 23
 
 WORKERS=4 SERVICE=20
 KEPT=30
@@ -86,6 +86,19 @@ must_come 60 has "$TMP/new" ^done
 is "auto, the kept are preferred: all others are served" "$(field "$TMP/new" answered)" 12
 is "auto, the kept are preferred: nobody waits for them" "$(counter bulk held)" "$before"
 stop "$kept" "$serving"
+
+# --- likewise, and those that are kept are ordinary: their places are for the preferred ---
+# So slow that these places are not free for seconds if they are for nobody else.
+sq flush
+SERVICE=400
+begin auto 10.3.5.1 3
+n=$(($(limit) + KEPT / 3))
+client "$TMP/gold" -n $n -c $n -s 10.1.0.1 -S 250 -w 60000 $V4 $PORT
+check "auto, the kept are ordinary: all preferred come in at once" wait_for 2 counter_is gold busy_now $n
+must_come 60 has "$TMP/gold" ^done
+is "auto, the kept are ordinary: all preferred are served" "$(field "$TMP/gold" answered)" $n
+stop "$kept" "$serving"
+SERVICE=20
 
 # --- a limit that is looked for ---
 sq flush
