@@ -102,7 +102,7 @@ synq_fingerprint_note(struct synq_fingerprints *table, u64 hash, u32 now_ms)
 	u64 *set = table->way[hash % SYNQ_FINGERPRINT_SETS];
 	u64 newest = READ_ONCE(set[0]), other;
 
-	WRITE_ONCE(set[0], (hash & ~(u64)U32_MAX) | now_ms);
+	WRITE_ONCE(set[0], hash >> 32 << 32 | now_ms);
 	if (synq_fingerprint_is(newest, hash))
 		return synq_fingerprint_lately(newest, now_ms);
 	other = READ_ONCE(set[1]);

@@ -59,22 +59,27 @@ static bool is_whole4(const struct sk_buff *skb)
 	return !ip_is_fragment(ip_hdr(skb)) && is_to_be_judged(skb);
 }
 
-/* Most packets are no SYNs, and nothing else is tested.  If it is not sure: true. */
-static __always_inline bool may_be_syn(const struct sk_buff *skb, unsigned int thoff)
+static bool is_syn(const struct tcphdr *th)
 {
-	const struct tcphdr *th;
-
-	if (skb_headlen(skb) < thoff + sizeof(*th))
-		return true;
-	th = (const struct tcphdr *)(skb->data + thoff);
-	return th->syn && !th->ack;
+	return th->syn && !th->ack && !th->rst && !th->fin;
 }
 
-/* What begins like one may be the middle of a fragment. */
-static __always_inline bool may_be_syn4(const struct sk_buff *skb)
+static bool is_linear(const struct sk_buff *skb, unsigned int thoff)
 {
-	return ip_hdr(skb)->protocol == IPPROTO_TCP &&
-	       may_be_syn(skb, ip_hdrlen(skb));
+	return skb_headlen(skb) >= thoff + sizeof(struct tcphdr);
+}
+
+static const void *tcp_at(const struct sk_buff *skb, unsigned int thoff)
+{
+	return skb->data + thoff;
+}
+
+/* If it is not sure: true.  What begins like a SYN may be the middle of a fragment. */
+static bool may_be_syn(const struct sk_buff *skb, unsigned int thoff)
+{
+	const struct tcphdr *th = tcp_at(skb, thoff);
+
+	return !is_linear(skb, thoff) || (th->syn && !th->ack);
 }
 
 /* Where TCP's header is, from skb->data on, if it is the first behind IP's. */
@@ -113,50 +118,66 @@ static bool is_first_fragment(const struct sk_buff *skb, bool is_v6,
 
 /* --- PREROUTING --- */
 
-/* What there is to be done with a SYN is not inline: it needs registers. */
-static noinline unsigned int peek4(struct synq_net *sn, const struct synq_conf *conf,
-				   struct sk_buff *skb)
+/* Rare: once more, with the header in reach. */
+static noinline unsigned int pull(void *priv, struct sk_buff *skb, unsigned int thoff,
+				  const struct nf_hook_state *state, nf_hookfn *hook)
 {
-	return !is_whole4(skb) || synq_peek4(sn, conf, skb) ? NF_ACCEPT : NF_DROP;
+	return pskb_may_pull(skb, thoff + sizeof(struct tcphdr)) ?
+	       hook(priv, skb, state) : NF_ACCEPT;
 }
 
+/* Most packets are no SYNs, and nothing else is tested. */
 static unsigned int prerouting4(void *priv, struct sk_buff *skb,
 				const struct nf_hook_state *state)
 {
 	const struct synq_conf *conf = synq_conf_active(priv);
+	unsigned int thoff;
 
-	if (!conf || !may_be_syn4(skb))
+	if (!conf || ip_hdr(skb)->protocol != IPPROTO_TCP)
 		return NF_ACCEPT;
-	return peek4(priv, conf, skb);
+	thoff = ip_hdrlen(skb);
+	if (unlikely(!is_linear(skb, thoff)))
+		return pull(priv, skb, thoff, state, prerouting4);
+	return is_syn(tcp_at(skb, thoff)) && is_whole4(skb) &&
+	       !synq_peek4(priv, conf, skb, thoff) ? NF_DROP : NF_ACCEPT;
 }
 
-static noinline unsigned int peek6(struct synq_net *sn, const struct synq_conf *conf,
-				   struct sk_buff *skb, unsigned int thoff)
+static unsigned int prerouting6(void *priv, struct sk_buff *skb,
+				const struct nf_hook_state *state);
+
+static __always_inline unsigned int peek6(void *priv, const struct synq_conf *conf,
+					  struct sk_buff *skb, unsigned int thoff,
+					  const struct nf_hook_state *state)
 {
-	return !is_to_be_judged(skb) || synq_peek6(sn, conf, skb, thoff) ?
-	       NF_ACCEPT : NF_DROP;
+	if (unlikely(!is_linear(skb, thoff)))
+		return pull(priv, skb, thoff, state, prerouting6);
+	return is_syn(tcp_at(skb, thoff)) && is_to_be_judged(skb) &&
+	       !synq_peek6(priv, conf, skb, thoff) ? NF_DROP : NF_ACCEPT;
+}
+
+/* Not inline, since it has to save registers. */
+static noinline unsigned int peek6_far(void *priv, const struct synq_conf *conf,
+				       struct sk_buff *skb,
+				       const struct nf_hook_state *state)
+{
+	unsigned int thoff = find_tcp6(skb);
+
+	return thoff ? peek6(priv, conf, skb, thoff, state) : NF_ACCEPT;
 }
 
 static unsigned int prerouting6(void *priv, struct sk_buff *skb,
 				const struct nf_hook_state *state)
 {
 	const struct synq_conf *conf = synq_conf_active(priv);
-	unsigned int thoff;
 
 	if (!conf)
 		return NF_ACCEPT;
-	thoff = tcp6(skb);
-	if (!thoff || !may_be_syn(skb, thoff))
-		return NF_ACCEPT;
-	return peek6(priv, conf, skb, thoff);
+	return likely(ipv6_hdr(skb)->nexthdr == IPPROTO_TCP) ?
+	       peek6(priv, conf, skb, behind_ip6(skb), state) :
+	       peek6_far(priv, conf, skb, state);
 }
 
 /* --- LOCAL_IN and FORWARD --- */
-
-static bool is_syn(const struct tcphdr *th)
-{
-	return th->syn && !th->ack && !th->rst && !th->fin;
-}
 
 /*
  * A SYN that the stack drops before it looks up a listener, or right after:
@@ -309,7 +330,8 @@ static unsigned int hook4(void *priv, struct sk_buff *skb,
 {
 	const struct synq_conf *conf = synq_conf_active(priv);
 
-	if (!conf || !may_be_syn4(skb) || !is_whole4(skb))
+	if (!conf || ip_hdr(skb)->protocol != IPPROTO_TCP ||
+	    !may_be_syn(skb, ip_hdrlen(skb)) || !is_whole4(skb))
 		return NF_ACCEPT;
 	return look(priv, conf, skb, ip_hdrlen(skb), false, state->hook);
 }
@@ -318,11 +340,8 @@ static unsigned int hook6(void *priv, struct sk_buff *skb,
 			  const struct nf_hook_state *state)
 {
 	const struct synq_conf *conf = synq_conf_active(priv);
-	unsigned int thoff;
+	unsigned int thoff = conf ? tcp6(skb) : 0;
 
-	if (!conf)
-		return NF_ACCEPT;
-	thoff = tcp6(skb);
 	if (!thoff || !may_be_syn(skb, thoff) || !is_to_be_judged(skb))
 		return NF_ACCEPT;
 	return look(priv, conf, skb, thoff, true, state->hook);
@@ -418,48 +437,25 @@ static unsigned int leave6(void *priv, struct sk_buff *skb,
 
 /* --- registering --- */
 
+#define OP(name, family, at, order) {		\
+	.hook = (name),				\
+	.pf = NFPROTO_##family,			\
+	.hooknum = NF_INET_##at,		\
+	.priority = (order),			\
+}
+
 /* Of SYNs for this host. */
 static const struct nf_hook_ops ops_local[] = {
-	{
-		.hook		= prerouting4,
-		.pf		= NFPROTO_IPV4,
-		.hooknum	= NF_INET_PRE_ROUTING,
-		.priority	= NF_IP_PRI_RAW + 10,
-	},
-	{
-		.hook		= prerouting6,
-		.pf		= NFPROTO_IPV6,
-		.hooknum	= NF_INET_PRE_ROUTING,
-		.priority	= NF_IP6_PRI_RAW + 10,
-	},
-	{
-		.hook		= hook4,
-		.pf		= NFPROTO_IPV4,
-		.hooknum	= NF_INET_LOCAL_IN,
-		.priority	= NF_IP_PRI_FILTER + 10,
-	},
-	{
-		.hook		= hook6,
-		.pf		= NFPROTO_IPV6,
-		.hooknum	= NF_INET_LOCAL_IN,
-		.priority	= NF_IP6_PRI_FILTER + 10,
-	},
+	OP(prerouting4, IPV4, PRE_ROUTING, NF_IP_PRI_RAW + 10),
+	OP(prerouting6, IPV6, PRE_ROUTING, NF_IP6_PRI_RAW + 10),
+	OP(hook4, IPV4, LOCAL_IN, NF_IP_PRI_FILTER + 10),
+	OP(hook6, IPV6, LOCAL_IN, NF_IP6_PRI_FILTER + 10),
 };
 
 /* And for others. */
 static const struct nf_hook_ops ops_forward[] = {
-	{
-		.hook		= hook4,
-		.pf		= NFPROTO_IPV4,
-		.hooknum	= NF_INET_FORWARD,
-		.priority	= NF_IP_PRI_FILTER + 10,
-	},
-	{
-		.hook		= hook6,
-		.pf		= NFPROTO_IPV6,
-		.hooknum	= NF_INET_FORWARD,
-		.priority	= NF_IP6_PRI_FILTER + 10,
-	},
+	OP(hook4, IPV4, FORWARD, NF_IP_PRI_FILTER + 10),
+	OP(hook6, IPV6, FORWARD, NF_IP6_PRI_FILTER + 10),
 };
 
 /*
@@ -467,30 +463,10 @@ static const struct nf_hook_ops ops_forward[] = {
  * and before the first that changes where answers go to.
  */
 static const struct nf_hook_ops ops_inside[] = {
-	{
-		.hook		= come4,
-		.pf		= NFPROTO_IPV4,
-		.hooknum	= NF_INET_LOCAL_IN,
-		.priority	= NF_IP_PRI_LAST - 2,
-	},
-	{
-		.hook		= come6,
-		.pf		= NFPROTO_IPV6,
-		.hooknum	= NF_INET_LOCAL_IN,
-		.priority	= NF_IP6_PRI_LAST - 2,
-	},
-	{
-		.hook		= leave4,
-		.pf		= NFPROTO_IPV4,
-		.hooknum	= NF_INET_LOCAL_OUT,
-		.priority	= NF_IP_PRI_RAW,
-	},
-	{
-		.hook		= leave6,
-		.pf		= NFPROTO_IPV6,
-		.hooknum	= NF_INET_LOCAL_OUT,
-		.priority	= NF_IP6_PRI_RAW,
-	},
+	OP(come4, IPV4, LOCAL_IN, NF_IP_PRI_LAST - 2),
+	OP(come6, IPV6, LOCAL_IN, NF_IP6_PRI_LAST - 2),
+	OP(leave4, IPV4, LOCAL_OUT, NF_IP_PRI_RAW),
+	OP(leave6, IPV6, LOCAL_OUT, NF_IP6_PRI_RAW),
 };
 
 /**

@@ -130,7 +130,7 @@ void synq_standing_open(const struct synq_conf *conf,
 		return;
 	now_ns = ktime_get_ns();
 	*note = (struct synq_note){
-		.serial = conf->serial,
+		.serial = synq_standing_serial(conf, client->is_v6),
 		.when = now,
 		.daddr = {
 			synq_standing_half(client->is_v6, daddr, 0),
@@ -141,7 +141,6 @@ void synq_standing_open(const struct synq_conf *conf,
 		.dif = seg->dif,
 		.sdif = seg->sdif,
 		.dport = client->dport,
-		.is_v6 = client->is_v6,
 		.sk = sk,
 		.group = rcu_access_pointer(sk->sk_reuseport_cb),
 	};
@@ -196,7 +195,7 @@ struct found {
 
 /* By mark or service, which come before the source.  Not inline: most have neither. */
 static noinline struct found
-find_by_mark_or_service(struct net *net, const struct synq_conf *conf,
+find_by_mark_or_service(const struct synq_net *sn, const struct synq_conf *conf,
 			const struct sk_buff *skb, const void *saddr,
 			const void *daddr, __be16 dport, bool is_v6)
 {
@@ -206,7 +205,7 @@ find_by_mark_or_service(struct net *net, const struct synq_conf *conf,
 		.mark = skb->mark,
 		.dport = dport,
 		.is_v6 = is_v6,
-		.is_local = synq_classify_is_own(net, skb->skb_iif, is_v6,
+		.is_local = synq_classify_is_own(sn->net, skb->skb_iif, is_v6,
 						 saddr),
 	};
 	struct synq_why why;
@@ -219,7 +218,7 @@ find_by_mark_or_service(struct net *net, const struct synq_conf *conf,
 
 /* In registers: what is in memory would cost a stack protector, too. */
 static __always_inline struct found
-find_class(struct net *net, const struct synq_conf *conf,
+find_class(const struct synq_net *sn, const struct synq_conf *conf,
 	   const struct sk_buff *skb, const void *saddr, const void *daddr,
 	   __be16 dport, bool is_v6)
 {
@@ -227,7 +226,7 @@ find_class(struct net *net, const struct synq_conf *conf,
 	u16 value;
 
 	if (unlikely(skb->mark & conf->mark_mask || conf->n_services))
-		return find_by_mark_or_service(net, conf, skb, saddr, daddr,
+		return find_by_mark_or_service(sn, conf, skb, saddr, daddr,
 					       dport, is_v6);
 	value = is_v6 ? synq_lpm_lookup128(&conf->lpm[1], saddr, NULL) :
 			synq_lpm_lookup32(&conf->lpm[0], saddr, NULL);
@@ -236,7 +235,7 @@ find_class(struct net *net, const struct synq_conf *conf,
 		found.by = SYNQ_COUNT_BY_PREFIX;
 	} else {
 		found.class = synq_classify_unmatched(conf,
-						      synq_classify_is_own(net, skb->skb_iif,
+						      synq_classify_is_own(sn->net, skb->skb_iif,
 									   is_v6, saddr));
 		found.by = SYNQ_COUNT_SEEN;
 	}
@@ -325,13 +324,13 @@ static noinline void sample(struct synq_refusals *refusals, const void *saddr,
 			    const struct synq_port *port,
 			    const struct synq_class *class,
 			    enum synq_verdict verdict, bool is_retry,
-			    u8 source_exceeded, bool is_v6)
+			    enum synq_source_answer answer, bool is_v6)
 {
 	const struct synq_refusal_syn syn = {
 		.saddr = saddr,
 		.is_v6 = is_v6,
 		.is_retry = is_retry,
-		.source_exceeded = source_exceeded,
+		.source_exceeded = synq_source_whose(answer),
 	};
 
 	if (!synq_refusal_is_sated(refusals, is_retry))
@@ -343,7 +342,7 @@ static __always_inline u64 __percpu *count(const struct synq_port *port,
 					   const struct synq_class *class,
 					   enum synq_counter by,
 					   enum synq_verdict verdict,
-					   u8 source_exceeded)
+					   enum synq_source_answer answer)
 {
 	u64 __percpu *counter = port->counters->n[class->slot];
 
@@ -351,44 +350,40 @@ static __always_inline u64 __percpu *count(const struct synq_port *port,
 	if (by != SYNQ_COUNT_SEEN)
 		this_cpu_inc(counter[by]);
 	this_cpu_inc(counter[synq_verdict_row[verdict].counter]);
-	if (source_exceeded) {
+	if (answer == SYNQ_SOURCE_EXCEEDS) {
 		this_cpu_inc(counter[SYNQ_COUNT_SOURCE_EXCEEDED]);
-		if (unlikely(source_exceeded > 1))
-			this_cpu_inc(counter[SYNQ_COUNT_NET_EXCEEDED]);
+	} else if (unlikely(answer == SYNQ_SOURCE_NET_EXCEEDS)) {
+		this_cpu_inc(counter[SYNQ_COUNT_SOURCE_EXCEEDED]);
+		this_cpu_inc(counter[SYNQ_COUNT_NET_EXCEEDED]);
 	}
 	return counter;
 }
 
 /* Its connection is there already, and never in the accept queue. */
-static noinline bool joins(const struct sk_buff *skb, unsigned int thoff)
+static noinline bool joins(const struct sk_buff *skb, const struct tcphdr *th)
 {
+	const unsigned int len = 4 * th->doff;
 	u8 buf[60];
-	const struct tcphdr *th = skb_header_pointer(skb, thoff, sizeof(*th), buf);
-	unsigned int len = th ? 4 * th->doff : 0;
 
-	th = skb_header_pointer(skb, thoff, len, buf);
+	th = skb_header_pointer(skb, (const u8 *)th - skb->data, len, buf);
 	return th && synq_tcpopt_is_mp_join((const u8 *)(th + 1),
 					    (const u8 *)th + len);
 }
 
-/*
- * What its listener would say.  SYNQ_VERDICT_ADMIT: not known here; else sets
- * @source_exceeded.
- */
+/* What its listener would say, and the bucket.  SYNQ_VERDICT_ADMIT: not known here. */
 static __always_inline enum synq_verdict
 foresee(struct synq_net *sn, struct synq_note *note, const struct sk_buff *skb,
-	unsigned int thoff, const struct synq_class *class, const void *saddr,
-	bool is_v6, u8 *source_exceeded)
+	const struct tcphdr *th, const struct synq_class *class, const void *saddr,
+	bool is_v6, enum synq_source_answer *answer)
 {
-	enum synq_source_answer answer = SYNQ_SOURCE_CONFORMS;
-	u8 verdict = note->refusal[class->slot];
+	u8 verdict;
 
 	if (class->drops)
-		answer = ask_shortly(sn, class, note, saddr, is_v6);
-	*source_exceeded = synq_source_whose(answer);
-	if (answer != SYNQ_SOURCE_CONFORMS)
+		*answer = ask_shortly(sn, class, note, saddr, is_v6);
+	if (*answer != SYNQ_SOURCE_CONFORMS)
 		return SYNQ_VERDICT_EXCESS_DROP;
-	if (verdict && unlikely(note->is_mptcp) && joins(skb, thoff))
+	verdict = note->refusal[class->slot];
+	if (verdict && unlikely(note->is_mptcp) && joins(skb, th))
 		return SYNQ_VERDICT_ADMIT;
 	return verdict;
 }
@@ -397,8 +392,8 @@ foresee(struct synq_net *sn, struct synq_note *note, const struct sk_buff *skb,
 static __always_inline void
 remember(const struct synq_net *sn, const struct synq_note *note,
 	 const struct synq_class *class, u64 __percpu *counter, u64 hash,
-	 const void *saddr, enum synq_verdict verdict, u8 source_exceeded,
-	 bool is_v6)
+	 const void *saddr, enum synq_verdict verdict,
+	 enum synq_source_answer answer, bool is_v6)
 {
 	struct synq_refusals *refusals = rcu_dereference(sn->refusals);
 
@@ -408,10 +403,10 @@ remember(const struct synq_net *sn, const struct synq_note *note,
 					   note->ms) >= 0)) {
 		this_cpu_inc(counter[SYNQ_COUNT_RETRIES]);
 		sample(refusals, saddr, note->port, class, verdict, true,
-		       source_exceeded, is_v6);
+		       answer, is_v6);
 	} else if (unlikely(!synq_refusal_is_sated(refusals, false))) {
 		sample(refusals, saddr, note->port, class, verdict, false,
-		       source_exceeded, is_v6);
+		       answer, is_v6);
 	}
 }
 
@@ -420,10 +415,17 @@ static bool somebody_listens(struct net *net, const struct synq_segment *seg)
 	return synq_segment_listener(net, seg);
 }
 
+static __always_inline int sdif_of(const struct sk_buff *skb, bool is_v6)
+{
+	if (likely(!netif_is_l3_master(skb->dev)))
+		return 0;
+	return is_v6 ? inet6_sdif(skb) : inet_sdif(skb);
+}
+
 /* Rules behind this may only change these bits to those of another class. */
 static noinline void mark(struct synq_net *sn, const struct synq_conf *conf,
 			  struct sk_buff *skb, const void *saddr,
-			  const struct tcphdr *th, int sdif, bool is_v6)
+			  const struct tcphdr *th, bool is_v6)
 {
 	const struct synq_segment seg = {
 		.client = {
@@ -435,94 +437,72 @@ static noinline void mark(struct synq_net *sn, const struct synq_conf *conf,
 		},
 		.sport = th->source,
 		.dif = skb->dev->ifindex,
-		.sdif = sdif,
+		.sdif = sdif_of(skb, is_v6),
 	};
 
 	if (!synq_conf_port(conf, ntohs(th->dest)) ||
 	    !synq_segment_is_for_host(sn->net, skb->dev, &seg) ||
 	    (conf->n_services && !somebody_listens(sn->net, &seg)))
 		return;
-	synq_classify_mark(conf, skb, find_class(sn->net, conf, skb, saddr, seg.client.daddr,
+	synq_classify_mark(conf, skb, find_class(sn, conf, skb, saddr, seg.client.daddr,
 						 th->dest, is_v6).class);
 }
 
 /* True: it is counted, and to be dropped. */
 static __always_inline bool peek(struct synq_net *sn, const struct synq_conf *conf,
 				 struct sk_buff *skb, const struct tcphdr *th,
-				 unsigned int thoff, const void *saddr, int sdif,
-				 bool is_v6)
+				 const void *saddr, bool is_v6)
 {
 	/* In either header the destination is behind the source. */
 	const void *daddr = saddr + (is_v6 ? sizeof(struct in6_addr) :
 					     sizeof(struct in_addr));
-	const int dif = skb->dev->ifindex;
+	enum synq_source_answer answer = SYNQ_SOURCE_CONFORMS;
 	const struct synq_class *class;
 	enum synq_verdict verdict;
 	struct synq_note *note;
 	u64 __percpu *counter;
 	struct found found;
-	u8 source_exceeded;
 
 	/* A program of tc's may have chosen its socket. */
 	if (unlikely(!synq_standing_is_ours() || skb->sk))
 		return false;
 	note = synq_standing_place(is_v6, daddr, th->dest);
-	if (!synq_standing_is(note, conf, is_v6, daddr, th->dest, dif, sdif) ||
+	if (!synq_standing_is(note, conf, is_v6, daddr, th->dest, skb->dev->ifindex,
+			      sdif_of(skb, is_v6)) ||
 	    !note->port)
 		return false;
-	found = find_class(sn->net, conf, skb, saddr, daddr, th->dest, is_v6);
+	found = find_class(sn, conf, skb, saddr, daddr, th->dest, is_v6);
 	class = found.class;
-	verdict = foresee(sn, note, skb, thoff, class, saddr, is_v6,
-			  &source_exceeded);
+	verdict = foresee(sn, note, skb, th, class, saddr, is_v6, &answer);
 	if (verdict == SYNQ_VERDICT_ADMIT ||
-	    is_known(sn->net, saddr, daddr, th, dif, sdif, is_v6))
+	    is_known(sn->net, saddr, daddr, th, note->dif, note->sdif, is_v6))
 		return false;
 	if (trace_synq_syn_enabled())
 		trace_synq_syn(note->port->port, class->name, verdict, saddr, is_v6, true);
-	counter = count(note->port, class, found.by, verdict, source_exceeded);
+	counter = count(note->port, class, found.by, verdict, answer);
 	remember(sn, note, class, counter,
 		 fingerprint(sn, saddr, daddr, th, is_v6), saddr, verdict,
-		 source_exceeded, is_v6);
+		 answer, is_v6);
 	return true;
-}
-
-/* Is a TCP header in reach?  Pointers into the packet change. */
-static __always_inline bool has_header(struct sk_buff *skb, unsigned int thoff)
-{
-	return likely(pskb_may_pull(skb, thoff + sizeof(struct tcphdr)));
-}
-
-/* And is it that of a SYN, and well-formed?  The rest is the stack's business. */
-static __always_inline bool is_syn(const struct sk_buff *skb,
-				   const struct tcphdr *th, unsigned int thoff)
-{
-	return (tcp_flag_word(th) & (TCP_FLAG_SYN | TCP_FLAG_ACK |
-				     TCP_FLAG_RST | TCP_FLAG_FIN)) ==
-	       TCP_FLAG_SYN && th->doff >= sizeof(*th) / 4 &&
-	       thoff + 4 * th->doff <= skb->len;
 }
 
 static __always_inline bool passes(struct synq_net *sn, const struct synq_conf *conf,
 				   struct sk_buff *skb, unsigned int thoff,
 				   bool is_v6)
 {
-	const struct tcphdr *th;
+	const struct tcphdr *th = (const struct tcphdr *)(skb->data + thoff);
+	const unsigned int len = 4 * th->doff;
 	const void *saddr;
-	int sdif = 0;
 
-	if (!has_header(skb, thoff))
+	/* One that is not well-formed is the stack's business. */
+	if (len < sizeof(*th) || thoff + len > skb->len)
 		return true;
-	th = (const struct tcphdr *)(skb->data + thoff);
-	if (!is_syn(skb, th, thoff))
-		return true;
-	if (unlikely(netif_is_l3_master(skb->dev)))
-		sdif = is_v6 ? inet6_sdif(skb) : inet_sdif(skb);
 	saddr = skb->data + (is_v6 ? offsetof(struct ipv6hdr, saddr) :
 				     offsetof(struct iphdr, saddr));
-	if (peek(sn, conf, skb, th, thoff, saddr, sdif, is_v6))
+	if (peek(sn, conf, skb, th, saddr, is_v6))
 		return false;
 	if (unlikely(conf->mark_mask))
-		mark(sn, conf, skb, saddr, th, sdif, is_v6);
+		mark(sn, conf, skb, saddr, th, is_v6);
 	return true;
 }
 
@@ -530,16 +510,16 @@ static __always_inline bool passes(struct synq_net *sn, const struct synq_conf *
  * synq_peek4() - may an IPv4 SYN pass PREROUTING?
  * @sn: network namespace
  * @conf: snapshot
- * @skb: a TCP segment for this host, no fragment; its TCP header may be made linear, so
- *	that pointers into the packet change; gets a mark
+ * @skb: a SYN for this host, no fragment; gets a mark
+ * @thoff: where its TCP header begins, from the IP header on; in the linear part
  *
  * Context: rcu_read_lock()
  * Return: false if it was counted as refused, and is to be dropped
  */
 bool synq_peek4(struct synq_net *sn, const struct synq_conf *conf,
-		struct sk_buff *skb)
+		struct sk_buff *skb, unsigned int thoff)
 {
-	return passes(sn, conf, skb, ip_hdrlen(skb), false);
+	return passes(sn, conf, skb, thoff, false);
 }
 
 /**
@@ -547,7 +527,7 @@ bool synq_peek4(struct synq_net *sn, const struct synq_conf *conf,
  * @sn: network namespace
  * @conf: snapshot
  * @skb: as for synq_peek4(), but that it may be the first fragment
- * @thoff: where the TCP header begins, from the IP header on
+ * @thoff: as for synq_peek4()
  *
  * Context: rcu_read_lock()
  * Return: as synq_peek4()

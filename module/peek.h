@@ -25,7 +25,7 @@ struct sk_buff;
 
 /**
  * struct synq_note - what is known of a destination
- * @serial: of the snapshot; 0: nothing is noted
+ * @serial: of the snapshot, and the family: synq_standing_serial(); 0: nothing is noted
  * @when: jiffies
  * @daddr: address, in network order; of IPv4 the second one is 0
  * @sk: listener that was found for it; compared only
@@ -38,7 +38,6 @@ struct sk_buff;
  * @dif: interface
  * @sdif: likewise
  * @dport: port
- * @is_v6: family
  * @is_group: another socket may get the next SYN
  * @is_mptcp: a SYN may join a connection
  * @slot: of a class; 0: @span is not known
@@ -58,7 +57,6 @@ struct synq_note {
 	int dif;
 	int sdif;
 	__be16 dport;
-	bool is_v6;
 	bool is_group;
 	bool is_mptcp;
 	u8 slot;
@@ -102,6 +100,11 @@ static __always_inline u64 synq_standing_half(bool is_v6, const void *daddr,
 	return whole;
 }
 
+static __always_inline u64 synq_standing_serial(const struct synq_conf *conf, bool is_v6)
+{
+	return 2 * conf->serial + is_v6;
+}
+
 /* Of this CPU. */
 static __always_inline struct synq_note *
 synq_standing_place(bool is_v6, const void *daddr, __be16 dport)
@@ -132,11 +135,11 @@ synq_standing_is(const struct synq_note *note, const struct synq_conf *conf,
 {
 	const unsigned long now = jiffies;
 
-	return note->when == now && note->serial == conf->serial &&
+	return note->when == now &&
+	       note->serial == synq_standing_serial(conf, is_v6) &&
 	       note->daddr[0] == synq_standing_half(is_v6, daddr, 0) &&
 	       (!is_v6 || note->daddr[1] == synq_standing_half(is_v6, daddr, 1)) &&
-	       note->dport == dport && note->is_v6 == is_v6 &&
-	       note->dif == dif && note->sdif == sdif;
+	       note->dport == dport && note->dif == dif && note->sdif == sdif;
 }
 
 /* NULL: there is none. */
@@ -163,7 +166,7 @@ static inline void synq_standing_refuse(struct synq_note *note, u8 slot,
 }
 
 bool synq_peek4(struct synq_net *sn, const struct synq_conf *conf,
-		struct sk_buff *skb);
+		struct sk_buff *skb, unsigned int thoff);
 bool synq_peek6(struct synq_net *sn, const struct synq_conf *conf,
 		struct sk_buff *skb, unsigned int thoff);
 
