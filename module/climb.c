@@ -136,13 +136,12 @@ static void rest(struct synq_climb *climb, u64 base)
 
 /*
  * The server answers again, so the limit is what it was.  If nothing is known of it, it may be
- * one whose first answer takes long: then one step higher.
+ * one whose first answer takes long: then one step higher, unless it answers few of those that
+ * it is given.
  */
 static void close_again(struct synq_climb *climb)
 {
-	u32 base = climb->rate ? climb->before : min(2 * climb->before, climb->base);
-
-	rest(climb, base);
+	rest(climb, climb->may_double ? min(2 * climb->before, climb->base) : climb->before);
 	climb->searching = !climb->rate;
 	climb->before = 0;
 	climb->gap_ms = max(climb->gap_ms, climb->unheard_ms);
@@ -368,8 +367,10 @@ static void open_further(struct synq_climb *climb)
 {
 	climb->unheard_ms = min(climb->unheard_ms + gap_of(climb), GAP_MAX_MS);
 	climb->silent_ns = 0;
-	if (!climb->before)
+	if (!climb->before) {
 		climb->before = climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base;
+		climb->may_double = !climb->rate && 2 * climb->skip < climb->limit;
+	}
 	rest(climb, 2ULL * climb->base);
 	climb->skip = 0;
 }
@@ -398,7 +399,8 @@ static void add_kept(struct synq_climb *climb, u32 kept)
 static bool is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool excused)
 {
 	if (answered) {
-		climb->gap_ms = max(climb->gap_ms - climb->gap_ms / 64, gap_of(climb));
+		climb->gap_ms = max(climb->gap_ms - (climb->rate ? climb->gap_ms / 64 : 0),
+				    gap_of(climb));
 		climb->silent_ns = 0;
 		return false;
 	}

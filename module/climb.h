@@ -27,7 +27,7 @@ enum synq_climb_phase {
  * @loose_ns: length of the interruption, while none was held
  * @unsettled_ns: time since the limit was lowered, until it is in effect
  * @silent_ns: time since the last answer, while connections were held
- * @rate: answers/second at the base, times 2^20; 0: not known
+ * @rate: answers/ns at the base, times 2^40; 0: not known
  * @answers: of the epoch
  * @answered: since the last tick
  * @skip: answers to skip, which belong to the previous limit
@@ -35,6 +35,7 @@ enum synq_climb_phase {
  * @base: the best limit known, in sixteenths
  * @from: the base before it was raised
  * @before: the base before the limit was opened; 0: the limit is not open
+ * @may_double: it was a guess, and more than half of so many were answered
  * @busy: busy connections at the last tick
  * @kept: those that the limit does not count, times UNIT: the sum of the last SMOOTH ticks
  * @kept_then: of these, as many as work was done for, in sixteenths, when the base was set
@@ -80,6 +81,7 @@ struct synq_climb {
 	u8 rests;
 	u8 surprises;
 	u8 easy;
+	bool may_double;
 	bool held;
 	bool excused;
 	bool settled;
