@@ -78,7 +78,7 @@ stop "$kept" "$serving"
 # --- likewise, and the limit is looked for: they take no place ---
 sq flush
 # So slowly that nobody is held, and the limit stays.
-begin auto 10.1.5.1 3
+begin auto 10.1.5.1 2
 check "auto, the kept are preferred: more than the limit" test "$(limit)" -lt $KEPT
 before=$(counter bulk held)
 client "$TMP/new" -n 12 -r 3 -s 10.3.0.1 -S 250 -i new -w 20000 $V4 $PORT
@@ -91,10 +91,10 @@ stop "$kept" "$serving"
 # So slow that these places are not free for seconds if they are for nobody else.
 sq flush
 SERVICE=400
-begin auto 10.3.5.1 3
+begin auto 10.3.5.1 2
 n=$(($(limit) + KEPT / 3))
 client "$TMP/gold" -n $n -c $n -s 10.1.0.1 -S 250 -w 60000 $V4 $PORT
-check "auto, the kept are ordinary: all preferred come in at once" wait_for 2 counter_is gold busy_now $n
+check "auto, the kept are ordinary: all preferred come in at once" wait_for 1 counter_is gold busy_now $n
 must_come 60 has "$TMP/gold" ^done
 is "auto, the kept are ordinary: all preferred are served" "$(field "$TMP/gold" answered)" $n
 stop "$kept" "$serving"

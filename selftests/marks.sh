@@ -69,6 +69,10 @@ order_under() {
 		"$4 $4 $4 $5 $5 $5"
 }
 
+five_are_gold() {
+	[ "$(nft_counter gold)" = 5 ]
+}
+
 # served_are SET N: connections that no rule gave a class, and that have gold's mark
 served_are() {
 	[ "$(srv nft -j list set inet other "$1" | grep -o '"elem": \[.*\]' |
@@ -214,7 +218,7 @@ for end in "1 -s 10.2.0.3 $V4" "3 -s fd00:2::3 $V6"; do
 	srv nft reset counters table inet synq_counters >/dev/null
 	# shellcheck disable=SC2086 # several words
 	"$PEER" segment -N "$CLI" -n 5 -F $end $PORT >/dev/null
-	is "in fragments of 8 bytes times $end: they get their mark" "$(nft_counter gold)" 5
+	check "in fragments of 8 bytes times $end: they get their mark" wait_for 10 five_are_gold
 done
 srv nft delete table inet whole
 
