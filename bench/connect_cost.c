@@ -4,7 +4,7 @@
  * costs on a machine whose clock counts instructions.
  *
  * One process connects to itself, from one network namespace into another, accepts, and
- * closes both ends, the client's by a reset: nothing waits, and the scheduler has no part in
+ * closes both ends, the server's by a reset: nothing waits, and the scheduler has no part in
  * it.  Prints the nanoseconds that each of NUMBER connections took, on a line for each time.
  */
 #define _GNU_SOURCE
@@ -46,15 +46,15 @@ static void one(int listener, const struct sockaddr_in *to, const struct sockadd
 
 	client = socket(AF_INET, SOCK_STREAM, 0);
 	setsockopt(client, SOL_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof(yes));
-	setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	if (bind(client, (const struct sockaddr *)from, sizeof(*from)) ||
 	    connect(client, (const struct sockaddr *)to, sizeof(*to)))
 		die("connect: %s", strerror(errno));
 	child = accept(listener, NULL, NULL);
 	if (child < 0)
 		die("accept: %s", strerror(errno));
-	close(client);
+	setsockopt(child, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	close(child);
+	close(client);
 }
 
 int main(int argc, char **argv)
