@@ -11,7 +11,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft ip
-plan 65
+plan 69
 
 # codes [OPTION...]: what stands in the way, without notes, and without overflows, which
 # stay in the counters
@@ -104,6 +104,21 @@ with_nft "that nothing is wrong with rules that spare it" "" \
 	"chain p { type filter hook prerouting priority raw; meta mark set meta mark & 0xffffcfff | 0x1000;
 		meta mark & 0x3000 == 0x1000 counter; meta mark & 0xff == 1 counter;
 		meta l4proto udp meta mark set ct mark; }"
+background "$TMP/follow" synq doctor --watch 100ms --follow 100ms "$TMP/conf"
+following=$LAST
+must_come 10 has "$TMP/follow" "nothing stands"
+nft -f - <<<"table inet planted { chain p { type filter hook input priority filter; meta mark 1 accept; }; }"
+check "a rule that comes later is told" wait_for 10 has "$TMP/follow" "^problem"
+nft add rule inet planted p meta mark 2 drop
+check "and the next one" wait_for 10 has "$TMP/follow" "^problem" 2
+nft delete table inet planted
+pause_ms 500
+nft -f - <<<"table inet planted { chain p { type filter hook input priority filter; meta mark 2 drop; }; }"
+check "and one that comes back" wait_for 10 has "$TMP/follow" "^problem" 3
+nft delete table inet planted
+pause_ms 500
+is "each is told once" "$(grep -c ^problem "$TMP/follow")" 3
+stop "$following"
 ip rule add fwmark 0x1 table 100
 planted "a routing rule" mark_routed --watch 100ms "$TMP/conf"
 ip rule del fwmark 0x1 table 100

@@ -17,6 +17,7 @@
 #define FLAG_STRICT	0x10
 #define FLAG_WATCH	0x20
 #define FLAG_PROMETHEUS	0x40
+#define FLAG_FOLLOW	0x80
 
 /* whole.c: the configuration as a whole */
 int command_apply(struct words *words, unsigned int flags);

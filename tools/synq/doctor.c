@@ -9,13 +9,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "classify.h"
 #include "command.h"
 #include "doctor.h"
 
 #define WATCH_MS	1000	/* unless asked for more */
-#define WATCH_MAX	600000
+#define TIME_MAX	600000
 #define LOOK_MS		100	/* between two looks at the queues */
 
 /* Exit status if it could not look; the others are severities. */
@@ -89,19 +90,6 @@ static int ask_module(struct facts *facts)
 	return error;
 }
 
-static int read_file(struct words *words, struct facts *facts)
-{
-	const char *name = words_next(words);
-
-	if (!name)
-		return DONE;
-	if (edit_refuse_end(words, "doctor"))
-		return REFUSED;
-	facts->conf = allocate(NULL, 1, sizeof(*facts->conf));
-	facts->from_file = true;
-	return conf_read(facts->conf, name, false);
-}
-
 static int look(struct facts *facts, __u32 watch_ms)
 {
 	struct sockets *sockets;
@@ -142,66 +130,194 @@ static enum severity worst(const struct findings *findings)
 	return severity;
 }
 
-static int judge(const struct facts *facts, unsigned int flags)
+/* What was found at one look. */
+struct look {
+	struct facts facts;
+	struct findings *listeners;
+	struct findings host;
+};
+
+static void judge(struct look *look)
 {
-	struct findings *listeners = allocate(NULL, facts->number + 1, sizeof(*listeners));
-	struct findings host = { 0 };
-	enum severity severity;
+	struct facts *facts = &look->facts;
 	unsigned int i;
 
-	memset(listeners, 0, (facts->number + 1) * sizeof(*listeners));
+	look->listeners = allocate(NULL, facts->number + 1, sizeof(*look->listeners));
+	memset(look->listeners, 0, (facts->number + 1) * sizeof(*look->listeners));
 	for (i = 0; i < facts->number; i++)
-		judge_listener(facts, &facts->watched[i], &listeners[i]);
-	judge_host(facts, &host);
-	watch_probes(facts, &host);
-	severity = worst(&host);
-	for (i = 0; i < facts->number; i++) {
-		if (worst(&listeners[i]) > severity)
-			severity = worst(&listeners[i]);
+		judge_listener(facts, &facts->watched[i], &look->listeners[i]);
+	judge_host(facts, &look->host);
+	watch_probes(facts, &look->host);
+}
+
+/* file: NULL: none, the module's configuration counts */
+static int examine(const char *file, __u32 watch_ms, struct nl *nl, struct look *now)
+{
+	struct facts *facts = &now->facts;
+	int error = DONE;
+
+	memset(now, 0, sizeof(*now));
+	facts->nl = nl;
+	if (file) {
+		facts->conf = allocate(NULL, 1, sizeof(*facts->conf));
+		facts->from_file = true;
+		error = conf_read(facts->conf, file, false);
 	}
-	if (flags & FLAG_JSON)
-		doctor_json(facts, listeners, &host);
-	else
-		doctor_print(facts, listeners, &host);
-	for (i = 0; i < facts->number; i++)
-		free(listeners[i].finding);
-	free(listeners);
-	free(host.finding);
+	if (!error)
+		error = look(facts, watch_ms);
+	if (!error)
+		error = ask_module(facts);
+	if (!error)
+		judge(now);
+	return error;
+}
+
+static void forget(struct look *look)
+{
+	struct facts *facts = &look->facts;
+	unsigned int i;
+
+	for (i = 0; look->listeners && i < facts->number; i++)
+		free(look->listeners[i].finding);
+	free(look->listeners);
+	free(look->host.finding);
+	rules_clear(&facts->rules);
+	if (facts->conf)
+		conf_clear(facts->conf);
+	free(facts->conf);
+	free(facts->seen);
+	free(facts->watched);
+	free(facts->arrival);
+}
+
+static enum severity worst_of(const struct look *look)
+{
+	enum severity severity = worst(&look->host);
+	unsigned int i;
+
+	for (i = 0; i < look->facts.number; i++) {
+		if (worst(&look->listeners[i]) > severity)
+			severity = worst(&look->listeners[i]);
+	}
 	return severity;
+}
+
+/* There may be several rules; of all else, numbers in the text are others each time. */
+static bool is_same(const struct finding *one, const struct finding *two)
+{
+	return one->severity == two->severity && one->port == two->port &&
+	       !strcmp(one->code, two->code) &&
+	       (strncmp(one->code, "mark_", 5) || !strcmp(one->text, two->text));
+}
+
+static bool is_among(const struct findings *findings, const struct finding *finding)
+{
+	unsigned int i;
+
+	for (i = 0; i < findings->number; i++) {
+		if (is_same(&findings->finding[i], finding))
+			return true;
+	}
+	return false;
+}
+
+static bool was_found(const struct look *before, const struct finding *finding)
+{
+	unsigned int i;
+
+	for (i = 0; i < before->facts.number; i++) {
+		if (is_among(&before->listeners[i], finding))
+			return true;
+	}
+	return is_among(&before->host, finding);
+}
+
+static void print_new(const struct look *before, const struct findings *findings,
+		      bool names_port)
+{
+	unsigned int i;
+
+	for (i = 0; i < findings->number; i++) {
+		const struct finding *finding = &findings->finding[i];
+
+		if (finding->severity > FINE && !was_found(before, finding))
+			doctor_print_finding(finding, names_port);
+	}
+}
+
+/* Until it is interrupted, or cannot look. */
+static int follow(const char *file, __u32 watch_ms, __u32 every_ms, struct nl *nl,
+		  struct look *before)
+{
+	const struct timespec pause = {
+		.tv_sec = every_ms / 1000,
+		.tv_nsec = every_ms % 1000 * 1000000L,
+	};
+	struct look now;
+	unsigned int i;
+	int error;
+
+	for (;;) {
+		fflush(stdout);
+		nanosleep(&pause, NULL);
+		error = examine(file, watch_ms, nl, &now);
+		if (!error) {
+			for (i = 0; i < now.facts.number; i++)
+				print_new(before, &now.listeners[i], true);
+			print_new(before, &now.host, false);
+		}
+		forget(before);
+		*before = now;
+		if (error)
+			return error;
+	}
+}
+
+static int read_words(struct words *words, unsigned int flags, const char **file,
+		      __u32 *watch_ms, __u32 *every_ms)
+{
+	int error = DONE;
+
+	if (words->watch)
+		error = value_time(NULL, words->watch, "--watch", TIME_MAX, watch_ms);
+	if (!error && words->follow)
+		error = value_time(NULL, words->follow, "--follow", TIME_MAX, every_ms);
+	if (error)
+		return error;
+	if (words->follow && (flags & FLAG_JSON))
+		return refuse(NULL, "--follow", "not with -j");
+	*file = words_next(words);
+	return *file ? edit_refuse_end(words, "doctor") : DONE;
 }
 
 /**
  * command_doctor() - look for what stands in the way
  * @words: [FILE], a configuration that is to be applied
- * @flags: FLAG_JSON, FLAG_WATCH
+ * @flags: FLAG_JSON, FLAG_WATCH, FLAG_FOLLOW
  *
  * Return: the worst severity; or BLIND.
  */
 int command_doctor(struct words *words, unsigned int flags)
 {
-	__u32 watch_ms = WATCH_MS;
+	__u32 watch_ms = WATCH_MS, every_ms = 0;
 	struct nl nl = { 0 };
-	struct facts facts = { .nl = &nl };
+	struct look now = { 0 };
+	const char *file = NULL;
 	int status = BLIND;
-	int error = DONE;
+	int error;
 
-	if (words->watch)
-		error = value_time(NULL, words->watch, "--watch", WATCH_MAX, &watch_ms);
+	error = read_words(words, flags, &file, &watch_ms, &every_ms);
 	if (!error)
-		error = read_file(words, &facts);
+		error = examine(file, watch_ms, &nl, &now);
+	if (!error && (flags & FLAG_JSON))
+		doctor_json(&now.facts, now.listeners, &now.host);
+	else if (!error)
+		doctor_print(&now.facts, now.listeners, &now.host);
+	if (!error && words->follow)
+		error = follow(file, watch_ms, every_ms, &nl, &now);
 	if (!error)
-		error = look(&facts, watch_ms);
-	if (!error)
-		error = ask_module(&facts);
-	if (!error)
-		status = judge(&facts, flags);
+		status = worst_of(&now);
+	forget(&now);
 	nl_close(&nl);
-	rules_clear(&facts.rules);
-	if (facts.conf)
-		conf_clear(facts.conf);
-	free(facts.conf);
-	free(facts.seen);
-	free(facts.watched);
-	free(facts.arrival);
 	return status;
 }

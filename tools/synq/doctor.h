@@ -299,6 +299,7 @@ void watch_probes(const struct facts *facts, struct findings *findings);
 void judge_marks(const struct facts *facts, struct findings *findings);
 
 /* doctor_print.c */
+void doctor_print_finding(const struct finding *finding, bool names_port);
 void doctor_print(const struct facts *facts, const struct findings *listeners,
 		  const struct findings *host);
 void doctor_json(const struct facts *facts, const struct findings *listeners,

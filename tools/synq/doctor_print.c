@@ -70,6 +70,20 @@ static void print_end(const struct facts *facts, const unsigned int number[3])
 }
 
 /**
+ * doctor_print_finding() - print one
+ * @finding: it
+ * @names_port: it is of a listener, whose port its text does not name
+ */
+void doctor_print_finding(const struct finding *finding, bool names_port)
+{
+	printf("%-*s", MARGIN, severities[finding->severity]);
+	if (names_port)
+		printf("port %u: ", finding->port);
+	printf("%s\n", finding->text);
+	print_help(finding);
+}
+
+/**
  * doctor_print() - print all findings
  * @facts: what they are about
  * @listeners: of each listener
@@ -87,12 +101,8 @@ void doctor_print(const struct facts *facts, const struct findings *listeners,
 	}
 	if (!facts->number)
 		printf("%-*sno TCP socket listens in this network namespace\n", MARGIN, "note");
-	for (i = 0; i < host->number; i++) {
-		const struct finding *finding = &host->finding[i];
-
-		printf("%-*s%s\n", MARGIN, severities[finding->severity], finding->text);
-		print_help(finding);
-	}
+	for (i = 0; i < host->number; i++)
+		doctor_print_finding(&host->finding[i], false);
 	count(host, number);
 	print_end(facts, number);
 }

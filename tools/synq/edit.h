@@ -201,6 +201,7 @@ struct edit {
  * @next: the next to be read
  * @confirm: the value of the option --confirm, or NULL
  * @watch: the value of the option --watch, or NULL
+ * @follow: the value of the option --follow, or NULL
  */
 struct words {
 	struct origin origin;
@@ -209,6 +210,7 @@ struct words {
 	unsigned int next;
 	const char *confirm;
 	const char *watch;
+	const char *follow;
 };
 
 static inline const char *words_peek(const struct words *words)

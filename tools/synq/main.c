@@ -37,7 +37,7 @@ static const char help[] =
 "  why [-j] ADDRESS [to ADDRESS] [port N]    and why it was refused lately\n"
 "  stats [-j|--prometheus] [class NAME] [listener PORT]    top [-d TIME] [-n N]\n"
 "  stats [-j] sources [class NAME] [top N]       off, on, flush: the stock kernel\n"
-"  doctor [-j] [--watch TIME] [FILE]  what stands in the way of each listener\n"
+"  doctor [-j] [--watch TIME] [--follow TIME] [FILE]      what stands in the way\n"
 "  monitor [-j], export nft [FILE], -batch [FILE]   events; marks; many changes\n"
 "FILE has class, match, listener, service, mark and set commands; # is a comment.\n"
 "Exit status: 0 done, 1 refused, 2 no kernel module, 3 differences; see synq(8).\n";
@@ -82,7 +82,7 @@ static const struct command commands[] = {
 	{ "export", command_export, 0 },
 	{ "-batch", command_batch, 0 },
 	{ "help", command_help, 0 },
-	{ "doctor", command_doctor, FLAG_JSON | FLAG_WATCH },
+	{ "doctor", command_doctor, FLAG_JSON | FLAG_WATCH | FLAG_FOLLOW },
 	{ "top", command_top, 0 },
 	{ }
 };
@@ -99,6 +99,7 @@ static const struct command options[] = {
 	{ "--version", command_version, 0 },
 	{ "--confirm", NULL, FLAG_CONFIRM },
 	{ "--watch", NULL, FLAG_WATCH },
+	{ "--follow", NULL, FLAG_FOLLOW },
 	{ "--prometheus", NULL, FLAG_PROMETHEUS },
 	{ }
 };
@@ -175,7 +176,7 @@ static int run(struct words *words, unsigned int flags)
 	return command->run(words, flags);
 }
 
-/* Removes the options from the words, and --confirm and --watch with their values. */
+/* Removes the options from the words, and some of them with their values. */
 static int parse_options(struct words *words, unsigned int *flags,
 			 const struct command **instead)
 {
@@ -202,15 +203,17 @@ static int parse_options(struct words *words, unsigned int *flags,
 		if (option->run)
 			*instead = option;
 		*flags |= option->flags;
-		if (!(option->flags & (FLAG_CONFIRM | FLAG_WATCH)))
+		if (!(option->flags & (FLAG_CONFIRM | FLAG_WATCH | FLAG_FOLLOW)))
 			continue;
 		if (i + 1 == words->number)
 			return refuse(NULL, word, "its value is missing (TIME)");
 		i++;
 		if (option->flags == FLAG_CONFIRM)
 			words->confirm = words->word[i];
-		else
+		else if (option->flags == FLAG_WATCH)
 			words->watch = words->word[i];
+		else
+			words->follow = words->word[i];
 	}
 	words->number = number;
 	return DONE;

@@ -138,8 +138,8 @@ int value_time(const struct origin *origin, const char *text,
 		*ms *= scale;
 		return DONE;
 	}
-	return refuse(origin, text, "%s is a time, 1ms..%us, or none", what,
-		      max / 1000);
+	return refuse(origin, text, "%s is a time, 1ms..%us%s", what, max / 1000,
+		      *what == '-' ? "" : ", or none");
 }
 
 /**

@@ -86,7 +86,7 @@ _synq_words() {
 		esac ;;
 	apply/*) echo '--check --confirm --print --strict' ;;
 	monitor/*) echo '-j' ;;
-	doctor/*) [ "$last" = --watch ] || echo '-j --watch' ;;
+	doctor/*) [[ $last = --watch || $last = --follow ]] || echo '-j --watch --follow' ;;
 	top/*) echo '-d -n' ;;
 	export/) echo nft ;;
 	esac
