@@ -124,13 +124,6 @@ all_held() {
 	[ "$WAITING" -ge 5 ] || note "only $WAITING are held"
 }
 
-# account CLASS: held = released + gone + flushed + now
-account() {
-	echo $(($(counter "$1" held) - $(counter "$1" released) -
-		$(counter "$1" hold_gone) - $(counter "$1" hold_flushed) -
-		$(counter "$1" held_now)))
-}
-
 # went_on CLASS: those that were held and are not any more; on a slow machine after 6 s
 went_on() {
 	echo $(($(counter "$1" released) + $(counter "$1" hold_flushed)))

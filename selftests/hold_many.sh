@@ -81,12 +81,6 @@ none_held() {
 	counter_is bulk held_now 0
 }
 
-account() {
-	echo $(($(counter bulk held) - $(counter bulk released) -
-		$(counter bulk hold_gone) - $(counter bulk hold_flushed) -
-		$(counter bulk held_now)))
-}
-
 answered() {
 	has "$TMP/many" ^answered "$1"
 }
@@ -113,7 +107,7 @@ note "within $(($(ms) - since)) ms"
 within "all that were held were released" "$(counter bulk released)" \
 	$(($(counter bulk held) - $(counter bulk hold_flushed) - 10)) \
 	$(($(counter bulk held) - $(counter bulk hold_flushed)))
-is "by a class once, or twice" "$(account)" 0
+is "by a class once, or twice" "$(account bulk)" 0
 is "none was dropped" "$(counter bulk hold_full)" 0
 touch "$TMP/stay"
 must_come 60 has "$TMP/many" ^done
@@ -126,14 +120,14 @@ make_room
 touch "$TMP/go"
 stop "$client"
 check "their clients go: nobody is held" wait_for 10 none_held
-is "their clients go: the account adds up" "$(account)" 0
+is "their clients go: the account adds up" "$(account bulk)" 0
 end_all
 
 # --- off ---
 hold_many
 sq off
 is "off: nobody is held" "$(counter bulk held_now)" 0
-is "off: the account adds up" "$(account)" 0
+is "off: the account adds up" "$(account bulk)" 0
 touch "$TMP/go"
 check "off: all are served" wait_for 60 answered "$N"
 sq on
@@ -154,7 +148,7 @@ since=$(ms)
 ip -n "$SRV" link del veth1
 within "the device goes, at once (ms)" $(($(ms) - since)) 0 2000
 check "the device goes: nobody is held" wait_for 20 none_held
-is "the device goes: the account adds up" "$(account)" 0
+is "the device goes: the account adds up" "$(account bulk)" 0
 end_all
 
 # --- the namespace goes ---

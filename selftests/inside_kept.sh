@@ -114,6 +114,6 @@ note "auto: $crowd of the crowd, preferred within $median ms, limit $(limit), at
 is "auto: all preferred are served" "$gold" 12
 check_prompt "auto: a part of the crowd is, too" test "$crowd" -ge 100
 check_prompt "auto: the limit is not below the workers" test "$most" -ge $WORKERS
-is "auto: none is let in for his time" "$(counter bulk hold_flushed)" "$flushed"
+check_prompt "auto: none is let in for his time" counter_is bulk hold_flushed "$flushed"
 stop "$kept" "$loading"
 over "auto"

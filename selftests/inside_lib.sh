@@ -64,19 +64,6 @@ median() {
 	awk '{ n[NR] = $1 } END { print NR ? n[int((NR + 1) / 2)] : 9999 }'
 }
 
-# account CLASS [PORT]: 0 if each that was held is there once
-account() {
-	local stats held sum=0 name
-	stats=$(told stats -j)
-	counter_in "$stats" "$1" held "$2"
-	held=$found
-	for name in released hold_gone hold_flushed held_now; do
-		counter_in "$stats" "$1" $name "$2"
-		sum=$((sum + found))
-	done
-	echo $((held - sum))
-}
-
 # answers CLASS [PORT]: all that were counted
 answers() {
 	local stats sum=0 bucket

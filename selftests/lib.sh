@@ -561,6 +561,19 @@ adds_up() {
 	is "$1: seen adds up" "$found" $sum
 }
 
+# account CLASS [PORT]: 0 if each that was held is there once
+account() {
+	local stats held sum=0 name
+	stats=$(told stats -j)
+	counter_in "$stats" "$1" held "$2"
+	held=$found
+	for name in released hold_gone hold_flushed held_now; do
+		counter_in "$stats" "$1" $name "$2"
+		sum=$((sum + found))
+	done
+	echo $((held - sum))
+}
+
 counter_is() {
 	counter_in "$(told stats -j)" "$1" "$2" "${4:-$PORT}"
 	[ "$found" = "$3" ]
