@@ -199,9 +199,12 @@ wait_for() {
 	done
 }
 
-# must_come SECONDS COMMAND...: there is no point in going on without it
+# must_come SECONDS COMMAND...: there is no point in going on without it; a slow machine has
+# four times as long
 must_come() {
-	wait_for "$@" && return
+	local slower=1
+	[ "${KSFT_MACHINE_SLOW-}" != yes ] || slower=4
+	wait_for $(($1 * slower)) "${@:2}" && return
 	note "the last lines of both ends:"
 	tail -n 3 "$TMP"/* 2>/dev/null | sed 's/^/# /'
 	die "did not come in $1 s: ${*:2}"
