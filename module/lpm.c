@@ -460,7 +460,7 @@ static noinline u16 search(const struct synq_lpm *lpm,
 
 /* In a trie without an index: every trie for a moment, and a small one always. */
 static noinline u16 search_all(const struct synq_lpm *lpm,
-				      struct synq_lpm_address addr, u8 *len)
+			       struct synq_lpm_address addr, u8 *len)
 {
 	const struct synq_lpm_node *best = deepest(lpm, addr, lpm->root);
 
