@@ -7,7 +7,8 @@ there are several clients.  load: each client connects, sends a request, waits f
 answer and begins anew; one more keeps a connection for all that time.  At the end a line
 says how many requests were served and lost, and why.  watch: asks "synq save" again and
 again, and says at the end for how long at most nothing was in force: the longest time
-from the beginning of a request that found something to the end of the next that did.
+from the beginning of a request that found something to the end of the next that did, if one
+between them found nothing.  A pause without any request says nothing.
 Each ends when the file /run/load-stop is there.
 """
 import os
@@ -92,13 +93,18 @@ class Load:
         """The longest time, in ms, from one moment at which synq was in force to the next."""
         longest = 0
         last = time.monotonic()
+        missed = False
         while not self.over():
             begin = time.monotonic()
             found = subprocess.run(["synq", "save"], stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL, check=False).stdout
-            if b"listener" in found:
-                longest = max(longest, time.monotonic() - last)
+            if b"listener" not in found:
+                missed = True
+            else:
+                if missed:
+                    longest = max(longest, time.monotonic() - last)
                 last = begin
+                missed = False
             time.sleep(0.01)
         return round(longest * 1000)
 
