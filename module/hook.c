@@ -155,7 +155,7 @@ static __always_inline unsigned int peek6(void *priv, const struct synq_conf *co
 	       !synq_peek6(priv, conf, skb, thoff) ? NF_DROP : NF_ACCEPT;
 }
 
-/* Not inline, since it has to save registers. */
+/* Behind extension headers.  Not inline, since it has to save registers. */
 static noinline unsigned int peek6_far(void *priv, const struct synq_conf *conf,
 				       struct sk_buff *skb,
 				       const struct nf_hook_state *state)

@@ -370,7 +370,7 @@ static noinline bool joins(const struct sk_buff *skb, const struct tcphdr *th)
 					    (const u8 *)th + len);
 }
 
-/* What its listener would say, and the bucket.  SYNQ_VERDICT_ADMIT: not known here. */
+/* What its listener would say; @answer: of the bucket.  SYNQ_VERDICT_ADMIT: not known here. */
 static __always_inline enum synq_verdict
 foresee(struct synq_net *sn, struct synq_note *note, const struct sk_buff *skb,
 	const struct tcphdr *th, const struct synq_class *class, const void *saddr,

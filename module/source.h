@@ -331,7 +331,7 @@ synq_source_exceeds(const struct synq_source_table *table, u64 hash,
 	const struct synq_source_set *set = &table->set[hash & table->mask];
 	u32 i;
 
-	/* Half of the instructions. */
+	/* A way takes half of the instructions that it takes in a loop. */
 #pragma GCC unroll 8
 	for (i = 0; i < SYNQ_SOURCE_WAYS; i++) {
 		if (atomic64_read(&set->way[i]) - begin >= span->length)
