@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Simulation of admission in front of one accept queue, with the very code that
- * the kernel runs: law.c, law.c, halfopen.c and law.c of the module.
+ * the kernel runs: law.c, handshakes.c and halfopen.c of the module.
  *
  *	admission_sim				a table
  *	admission_sim --check			fail if a bound is broken

@@ -137,7 +137,7 @@ static inline void synq_acceptq_count(struct synq_port *port,
 				      const struct synq_member *member,
 				      enum synq_counter counter, unsigned int n)
 {
-	/* Pairs with WRITE_ONCE in synq_port_give(); no order needed. */
+	/* Pairs with WRITE_ONCE in give() in conf.c; no order needed. */
 	if (READ_ONCE(port->since[member->slot]) == member->since)
 		synq_count_add(port, member->slot, counter, n);
 }

@@ -264,6 +264,27 @@ struct synq_class *synq_conf_class_by_name(struct synq_conf *conf,
 }
 
 /*
+ * A slot has had its class since generation @since; if that is another class than before, its
+ * counters begin at zero.  Packets that still see the old snapshot may add a few to it.
+ */
+static void give(struct synq_port *port, u8 slot, u32 since)
+{
+	struct synq_counters __percpu *counters = READ_ONCE(port->counters);
+	int cpu;
+
+	if (port->since[slot] == since)
+		return;
+	/* Pairs with READ_ONCE in synq_acceptq_count(); no order needed. */
+	WRITE_ONCE(port->since[slot], since);
+	/* If a socket brings them at this moment they are zero, or nearly so. */
+	if (!counters)
+		return;
+	for_each_possible_cpu(cpu)
+		memset(per_cpu_ptr(counters, cpu)->n[slot], 0,
+		       sizeof(counters->n[slot]));
+}
+
+/*
  * A slot whose class has another name than before is reset: its bucket is full and its
  * counters are zero.  A bucket is also reset if its rate changes, since its state has a
  * meaning at the old rate only.  Returns the slots with another class, as bits.
@@ -287,9 +308,9 @@ static u32 reset_slots(struct synq_net *sn, const struct synq_conf *old,
 		if (!same)
 			fresh |= BIT(slot);
 		for (i = 0; i < conf->n_listeners; i++)
-			synq_port_give(conf->listener[i].port, slot, is->since);
+			give(conf->listener[i].port, slot, is->since);
 		if (conf->forwarded.port)
-			synq_port_give(conf->forwarded.port, slot, is->since);
+			give(conf->forwarded.port, slot, is->since);
 	}
 	return fresh;
 }

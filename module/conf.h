@@ -165,6 +165,7 @@ struct synq_listener {
  * @weights: of all classes that have a share
  * @n_sharing: their number; at least 1
  * @min_shares: some class has a minimum share
+ * @drops: some class does
  * @observe: count what would be done, and do nothing ("enforce off")
  * @inside: which ports have a limit: a bit for all of the same last six
  * @n_listeners: number of @listener
@@ -192,6 +193,7 @@ struct synq_conf {
 	u32 weights;
 	u8 n_sharing;
 	bool min_shares;
+	bool drops;
 	bool observe;
 	u64 inside;
 	u8 n_services;

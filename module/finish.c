@@ -255,12 +255,13 @@ static void set_source_buckets(struct synq_class *class)
 		      strays);
 }
 
-static void set_drops(const struct synq_conf *conf, struct synq_class *class)
+static void set_drops(struct synq_conf *conf, struct synq_class *class)
 {
 	class->refuses = synq_excess_row[class->excess].always;
 	class->drops = (class->rate || class->source_rate || class->refuses) &&
 		       synq_excess_row[class->excess].over_rate == SYNQ_VERDICT_EXCESS_DROP &&
 		       !conf->observe && !class->observe;
+	conf->drops |= class->drops;
 }
 
 /* The cookie policies in use, as BIT()s. */
@@ -332,6 +333,7 @@ int synq_conf_finish(struct synq_conf *conf, const struct net *net,
 	err = check_marks(conf, net, extack);
 	if (err)
 		return err;
+	conf->drops = false;
 	for (slot = SYNQ_SLOT_FIRST; slot < SYNQ_SLOTS; slot++) {
 		set_bucket(&conf->class[slot]);
 		set_source_buckets(&conf->class[slot]);

@@ -114,7 +114,7 @@ void synq_followed_count(const struct synq_followed *conn, enum synq_counter cou
 {
 	struct synq_port *port = conn->record->counters;
 
-	/* Not if the slot belongs to another class now.  Pairs with synq_port_give(). */
+	/* Not if the slot belongs to another class now.  Pairs with give() in conf.c. */
 	if (READ_ONCE(port->since[conn->slot]) == conn->since)
 		synq_count(port, conn->slot, counter);
 }

@@ -135,7 +135,7 @@ void synq_held_count(const struct synq_held *held, enum synq_counter counter)
 {
 	struct synq_port *port = held->record->counters;
 
-	/* Not if the slot belongs to another class now.  Pairs with synq_port_give(). */
+	/* Not if the slot belongs to another class now.  Pairs with give() in conf.c. */
 	if (READ_ONCE(port->since[held->slot]) == held->since)
 		synq_count(port, held->slot, counter);
 }

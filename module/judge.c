@@ -402,10 +402,12 @@ static void recall(struct syn *syn, const struct synq_segment *seg)
 	history->saddr = seg->client.addr;
 	history->is_v6 = seg->client.is_v6;
 	history->now_ns = ktime_get_ns();
-	history->hash = synq_segment_fingerprint(syn->sn, seg);
 	count(syn, SYNQ_COUNT_SEEN);
 	if (by != SYNQ_COUNT_SEEN)
 		count(syn, by);
+	if (!synq_refusal_is_any(syn->sn, history->now_ns))
+		return;
+	history->hash = synq_segment_fingerprint(syn->sn, seg);
 	if (synq_refusal_find(syn->sn, history))
 		count(syn, SYNQ_COUNT_RETRIES);
 }
@@ -414,8 +416,8 @@ static void recall(struct syn *syn, const struct synq_segment *seg)
  * Of what is not merely let in.  Not in the way of what is.  Why a SYN cannot be answered
  * is a matter of this one: that it is refused then does not stand for others.
  */
-static noinline enum synq_verdict treat(const struct syn *syn, bool observes,
-					enum synq_verdict wanted,
+static noinline enum synq_verdict treat(struct syn *syn, const struct synq_segment *seg,
+					bool observes, enum synq_verdict wanted,
 					struct synq_note *note)
 {
 	enum synq_verdict verdict = wanted;
@@ -425,6 +427,7 @@ static noinline enum synq_verdict treat(const struct syn *syn, bool observes,
 	if (!observes && note && verdict == wanted &&
 	    synq_verdict_row[verdict].stands)
 		synq_standing_refuse(note, syn->class->slot, verdict);
+	syn->history.hash = synq_segment_fingerprint(syn->sn, seg);
 	synq_refusal_note(syn->sn, &syn->history, syn->listener->port,
 			  syn->class, verdict, observes);
 	return verdict;
@@ -509,7 +512,7 @@ bool synq_judge(struct synq_record *record, struct sock *sk, struct sk_buff *skb
 	recall(&syn, &seg);
 	verdict = decide(&syn);
 	if (verdict != SYNQ_VERDICT_ADMIT)
-		verdict = treat(&syn, observes, verdict, note);
+		verdict = treat(&syn, &seg, observes, verdict, note);
 	verdict = carry_out(&syn, verdict, observes);
 	if (begins(verdict))
 		synq_handshakes_begin(&record->shakes, syn.class->slot,
@@ -551,7 +554,7 @@ bool synq_judge_forwarded(struct synq_net *sn, const struct synq_conf *conf,
 	if (syn.class->slot != SYNQ_SLOT_LOCAL)
 		verdict = police(&syn);
 	if (verdict != SYNQ_VERDICT_ADMIT)
-		verdict = treat(&syn, observes, verdict, NULL);
+		verdict = treat(&syn, seg, observes, verdict, NULL);
 	verdict = carry_out(&syn, verdict, observes);
 	return synq_verdict_row[verdict].lets_in;
 }

@@ -42,7 +42,7 @@
  *    kernel does with a socket that listens, the module stays loaded for good: it looks
  *    whenever it is called for operations that are not ours, and when it leaves a socket
  *    that has others than it was given.
- * 7. The number of SYN-ACK retries (ops.c) is written under
+ * 7. The number of SYN-ACK retries (record.c) is written under
  *    &synq_net.records_lock, and put back when the record is removed, before the
  *    pointer is.
  */

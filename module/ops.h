@@ -58,25 +58,4 @@ bool synq_ops_is_foreign(const struct inet_connection_sock_af_ops *ops,
 			 const struct synq_pair *pairs, unsigned int n);
 void synq_ops_disarm(void);
 
-/*
- * How often a listener retransmits an unanswered SYN-ACK.
- */
-
-/**
- * struct synq_retries - what was done to one listener
- * @ours: the number that was set last; 0: none ever
- * @was: the application's value
- * @held: @ours is in force
- */
-struct synq_retries {
-	u8 ours;
-	u8 was;
-	bool held;
-};
-
-void synq_retries_set(struct synq_retries *retries, struct sock *sk, u8 wanted);
-void synq_retries_disinherit(const struct synq_retries *retries,
-			     struct sock *child);
-u8 synq_retries_of(const struct sock *sk);
-
 #endif /* _SYNQ_OPS_H */

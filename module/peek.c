@@ -184,6 +184,7 @@ struct synq_note *synq_standing_reach(const struct synq_conf *conf,
 		return NULL;
 	}
 	note->port = port;
+	note->may_refuse |= conf->drops;
 	return note;
 }
 
@@ -469,7 +470,7 @@ static __always_inline bool peek(struct synq_net *sn, const struct synq_conf *co
 	note = synq_standing_place(is_v6, daddr, th->dest);
 	if (!synq_standing_is(note, conf, is_v6, daddr, th->dest, skb->dev->ifindex,
 			      sdif_of(skb, is_v6)) ||
-	    !note->port)
+	    !note->may_refuse)
 		return false;
 	found = find_class(sn, conf, skb, saddr, daddr, th->dest, is_v6);
 	class = found.class;

@@ -40,6 +40,7 @@ struct sk_buff;
  * @dport: port
  * @is_group: another socket may get the next SYN
  * @is_mptcp: a SYN may join a connection
+ * @may_refuse: a bucket may be empty, or a refusal stands; there is a @port then
  * @slot: of a class; 0: @span is not known
  * @refusal: enum synq_verdict that stands, by slots of classes; 0: none
  */
@@ -59,6 +60,7 @@ struct synq_note {
 	__be16 dport;
 	bool is_group;
 	bool is_mptcp;
+	bool may_refuse;
 	u8 slot;
 	u8 refusal[SYNQ_SLOTS];
 } __aligned(128);
@@ -161,8 +163,10 @@ synq_standing_find(const struct synq_conf *conf, const struct synq_segment *seg)
 static inline void synq_standing_refuse(struct synq_note *note, u8 slot,
 					enum synq_verdict verdict)
 {
-	if (!note->is_group)
-		note->refusal[slot] = verdict;
+	if (note->is_group)
+		return;
+	note->refusal[slot] = verdict;
+	note->may_refuse = true;
 }
 
 bool synq_peek4(struct synq_net *sn, const struct synq_conf *conf,

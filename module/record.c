@@ -17,7 +17,8 @@
  * visited separately and first (synq_record_each_fresh()): by a worker, and before the
  * configuration changes.
  *
- * This file also remembers which sockets could not be managed just now.
+ * This file also remembers which sockets could not be managed just now, and writes how often
+ * a listener retransmits its SYN-ACKs.
  */
 #include <linux/err.h>
 #include <linux/hash.h>
@@ -494,4 +495,73 @@ void synq_record_give_up(struct synq_net *sn, const struct sock *sk)
 	spin_lock_bh(&sn->fresh_lock);
 	*given_up(sn, sk) = (struct synq_given_up){ sk, jiffies + HZ };
 	spin_unlock_bh(&sn->fresh_lock);
+}
+
+/*
+ * How often a listener retransmits an unanswered SYN-ACK.  Fewer times make it a
+ * weaker amplifier for SYNs with forged sources, for this port alone and without a
+ * change to the application.
+ *
+ * It is the field that setsockopt(TCP_SYNCNT) sets, and that the kernel reads at
+ * each timeout, so it also affects requests that are half open already.  The
+ * application's value is remembered and restored.  If the application sets another value
+ * meanwhile, that one is taken for its own and stays until the configuration
+ * is changed.  If it sets one at the very instant when synq does, the later wins.
+ *
+ * Writers hold &synq_net.records_lock (listener.c); children are disinherited under
+ * rcu_read_lock().
+ */
+
+/**
+ * synq_retries_set() - set how often a listener retransmits a SYN-ACK
+ * @retries: of the listener
+ * @sk: listener
+ * @wanted: 1..SYNQ_SYNACK_RETRIES_MAX; 0: the application's value
+ *
+ * @ours stays when the application's value is restored: a child that was cloned before
+ * may be on its way to synq_retries_disinherit().
+ *
+ * Context: &synq_net.records_lock
+ */
+void synq_retries_set(struct synq_retries *retries, struct sock *sk, u8 wanted)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	u8 now = READ_ONCE(icsk->icsk_syn_retries);
+
+	if (!retries->held || now != retries->ours)
+		WRITE_ONCE(retries->was, now);
+	retries->held = wanted;
+	if (wanted)
+		WRITE_ONCE(retries->ours, wanted);
+	if (now != (wanted ?: retries->was))
+		WRITE_ONCE(icsk->icsk_syn_retries, wanted ?: retries->was);
+}
+
+/**
+ * synq_retries_disinherit() - give a child its listener's own value
+ * @retries: of the listener
+ * @child: locked, and its operations were not called yet
+ *
+ * It sends no SYN-ACK, but getsockopt(TCP_SYNCNT) would show the value.
+ */
+void synq_retries_disinherit(const struct synq_retries *retries,
+			     struct sock *child)
+{
+	struct inet_connection_sock *icsk = inet_csk(child);
+	u8 ours = READ_ONCE(retries->ours);
+
+	if (ours && icsk->icsk_syn_retries == ours)
+		icsk->icsk_syn_retries = READ_ONCE(retries->was);
+}
+
+/**
+ * synq_retries_of() - how often a listener retransmits a SYN-ACK
+ * @sk: listener
+ *
+ * Return: the number in force
+ */
+u8 synq_retries_of(const struct sock *sk)
+{
+	return READ_ONCE(inet_csk(sk)->icsk_syn_retries) ?:
+	       READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_synack_retries);
 }

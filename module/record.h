@@ -13,10 +13,21 @@
 #include "handshakes.h"
 #include "hold.h"
 #include "inside.h"
-#include "ops.h"
 #include "synq.h"
 
 struct synq_ops;
+
+/**
+ * struct synq_retries - how often a listener retransmits an unanswered SYN-ACK
+ * @ours: the number that was set last; 0: none ever
+ * @was: the application's value
+ * @held: @ours is in force
+ */
+struct synq_retries {
+	u8 ours;
+	u8 was;
+	bool held;
+};
 
 /**
  * struct synq_record - what synq keeps for one listening socket
@@ -173,5 +184,10 @@ u32 synq_record_inside_limit(struct synq_net *sn, const struct synq_listener *li
 
 bool synq_record_is_given_up(struct synq_net *sn, const struct sock *sk);
 void synq_record_give_up(struct synq_net *sn, const struct sock *sk);
+
+void synq_retries_set(struct synq_retries *retries, struct sock *sk, u8 wanted);
+void synq_retries_disinherit(const struct synq_retries *retries,
+			     struct sock *child);
+u8 synq_retries_of(const struct sock *sk);
 
 #endif /* _SYNQ_RECORD_H */

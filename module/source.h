@@ -108,6 +108,22 @@ static inline bool synq_tbf_next(const struct synq_tbf *tbf, u64 tat,
 	return true;
 }
 
+/**
+ * synq_tbf_is_idle() - has nothing arrived since then?
+ * @tbf: parameters
+ * @tat: state of the bucket
+ * @since_ns: monotonic time in ns
+ *
+ * Each arrival leaves a TAT that is not earlier, whether it conforms or not.
+ *
+ * Return: false if something has, or may have: up to burst * period / rate before
+ */
+static inline bool synq_tbf_is_idle(const struct synq_tbf *tbf, u64 tat,
+				    u64 since_ns)
+{
+	return tat < synq_tbf_clock(tbf, since_ns);
+}
+
 /* One cache line. */
 #define SYNQ_SOURCE_WAYS		8
 

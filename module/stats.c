@@ -139,33 +139,6 @@ u64 synq_port_sum(const struct synq_port *port, u8 slot,
 	return sum;
 }
 
-/**
- * synq_port_give() - a slot has a class; if it is another one, counters begin at zero
- * @port: the listener
- * @slot: of the class
- * @since: generation from which on it has the slot, not 0
- *
- * Packets that still see the old snapshot may add a few to the new class.
- *
- * Context: process
- */
-void synq_port_give(struct synq_port *port, u8 slot, u32 since)
-{
-	struct synq_counters __percpu *counters = READ_ONCE(port->counters);
-	int cpu;
-
-	if (port->since[slot] == since)
-		return;
-	/* Pairs with READ_ONCE in synq_acceptq_count(); no order needed. */
-	WRITE_ONCE(port->since[slot], since);
-	/* If a socket brings them at this moment they are zero, or nearly so. */
-	if (!counters)
-		return;
-	for_each_possible_cpu(cpu)
-		memset(per_cpu_ptr(counters, cpu)->n[slot], 0,
-		       sizeof(counters->n[slot]));
-}
-
 /*
  * What is remembered of refused SYNs, of each network namespace that has a
  * configured listener or forwards, in memory of fixed size:

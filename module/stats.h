@@ -7,6 +7,7 @@
 
 #include <linux/compiler.h>
 #include <linux/jiffies.h>
+#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
@@ -49,7 +50,6 @@ void synq_port_put(struct synq_port *port);
 
 u64 synq_port_sum(const struct synq_port *port, u8 slot,
 		  enum synq_counter counter);
-void synq_port_give(struct synq_port *port, u8 slot, u32 since);
 
 /**
  * synq_count_add() - count @n events of one class at one listener
@@ -90,7 +90,7 @@ static inline enum synq_counter synq_count_of_time(enum synq_counter first,
  * @saddr: of the client, network order
  * @is_v6: it has 16 bytes, and not 4
  * @now_ns: monotonic clock
- * @hash: synq_segment_fingerprint()
+ * @hash: synq_segment_fingerprint(), if synq_refusal_is_any()
  * @is_retry: it was refused before, set by synq_refusal_find()
  * @source_exceeded: from synq_source_whose(), set before
  *	synq_refusal_note()
@@ -153,6 +153,29 @@ struct synq_refusals {
 
 int synq_refusal_init(void);
 void synq_refusal_exit(void);
+
+/**
+ * synq_refusal_is_any() - may a SYN have been refused that is still known?
+ * @sn: network namespace
+ * @now_ns: monotonic clock
+ *
+ * Each takes a token of the sample, if there is one; within a jiffy not all of them ask.
+ *
+ * Context: rcu_read_lock()
+ * Return: true if so
+ */
+static inline bool synq_refusal_is_any(const struct synq_net *sn, u64 now_ns)
+{
+	const u64 known_ns = (SYNQ_FINGERPRINT_MS + MSEC_PER_SEC) * NSEC_PER_MSEC;
+	const struct synq_refusals *refusals = rcu_dereference(sn->refusals);
+	u64 since_ns = now_ns - min(now_ns, known_ns);
+
+	return refusals &&
+	       !(synq_tbf_is_idle(&refusals->sampler, atomic64_read(&refusals->tat[0]),
+				  since_ns) &&
+		 synq_tbf_is_idle(&refusals->sampler, atomic64_read(&refusals->tat[1]),
+				  since_ns));
+}
 
 bool synq_refusal_find(const struct synq_net *sn, struct synq_refusal_syn *syn);
 void synq_refusal_note(const struct synq_net *sn,

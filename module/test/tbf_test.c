@@ -495,6 +495,34 @@ static bool test_unit(void)
 	return true;
 }
 
+static bool test_idle_since(void)
+{
+	struct synq_tbf tbf;
+	u32 rate, burst;
+	u64 tat, now;
+	int i, n;
+
+	period = 1;
+	for (i = 0; i < 10000; i++) {
+		rate = 1 + tap_below(1000);
+		burst = 1 + tap_below(1000);
+		synq_tbf_init(&tbf, rate, period, burst);
+		now = starts[tap_below(ARRAY_SIZE(starts) - 1)];
+		tat = tap_below(2) ? tap_random() : 0;
+		for (n = 0; n < 20; n++) {
+			pass(&tbf, &tat, now);
+			check(!synq_tbf_is_idle(&tbf, tat, now), "rate %u burst %u, %d",
+			      rate, burst, n);
+			now += some_gap(rate, burst);
+		}
+		/* Full again, and a moment more. */
+		now += SECOND * burst / rate + 2 * SECOND;
+		check(synq_tbf_is_idle(&tbf, tat, now), "rate %u burst %u: never idle",
+		      rate, burst);
+	}
+	return true;
+}
+
 static const struct tap_case cases[] = {
 	{ "a full bucket passes exactly its burst at one instant", test_burst },
 	{ "a TAT of 0 is a full bucket at any time", test_fresh },
@@ -506,6 +534,7 @@ static const struct tap_case cases[] = {
 	{ "arrivals out of order agree with the definition", test_jitter },
 	{ "a step back of the clock loses no more than it is long", test_backwards },
 	{ "a word of another rate does no lasting harm", test_foreign },
+	{ "an idle bucket is told from one that was asked", test_idle_since },
 	{ "parameters out of range become the nearest in range", test_range },
 	{ "a unit is between half a nanosecond and one", test_unit },
 };
