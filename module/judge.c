@@ -427,7 +427,8 @@ static noinline enum synq_verdict treat(struct syn *syn, const struct synq_segme
 	if (!observes && note && verdict == wanted &&
 	    synq_verdict_row[verdict].stands)
 		synq_standing_refuse(note, syn->class->slot, verdict);
-	syn->history.hash = synq_segment_fingerprint(syn->sn, seg);
+	if (!syn->history.hash)
+		syn->history.hash = synq_segment_fingerprint(syn->sn, seg);
 	synq_refusal_note(syn->sn, &syn->history, syn->listener->port,
 			  syn->class, verdict, observes);
 	return verdict;

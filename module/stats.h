@@ -166,7 +166,7 @@ void synq_refusal_exit(void);
  */
 static inline bool synq_refusal_is_any(const struct synq_net *sn, u64 now_ns)
 {
-	const u64 known_ns = (SYNQ_FINGERPRINT_MS + MSEC_PER_SEC) * NSEC_PER_MSEC;
+	const u64 known_ns = (SYNQ_FINGERPRINT_MS + 1000ULL) * NSEC_PER_MSEC;
 	const struct synq_refusals *refusals = rcu_dereference(sn->refusals);
 	u64 since_ns = now_ns - min(now_ns, known_ns);
 

@@ -11,7 +11,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need nft ip
-plan 69
+plan 75
 
 # codes [OPTION...]: what stands in the way, without notes, and without overflows, which
 # stay in the counters
@@ -119,6 +119,16 @@ nft delete table inet planted
 pause_ms 500
 is "each is told once" "$(grep -c ^problem "$TMP/follow")" 3
 stop "$following"
+# Nor does it keep what it opens for a look: the first has more than twenty.
+looks_often() {
+	(ulimit -n 20 && exec synq doctor --watch 1ms --follow 1ms) >/dev/null 2>"$TMP/err"
+}
+background "$TMP/out" looks_often
+pause_ms 3000
+check "it follows for long" test -d "/proc/$LAST"
+is "and says nothing" "$(cat "$TMP/err")" ""
+stop "$LAST"
+is "standard input is read once" "$(status --follow 1s - <"$TMP/conf")" 3
 ip rule add fwmark 0x1 table 100
 planted "a routing rule" mark_routed --watch 100ms "$TMP/conf"
 ip rule del fwmark 0x1 table 100
@@ -292,4 +302,19 @@ sq off
 planted "off" off --watch 100ms
 sq on
 stop "$kept"
+background "$TMP/follow" synq doctor --watch 100ms --follow 100ms
+following=$LAST
+must_come 10 has "$TMP/follow" "port $PORT"
+sq off
+check "what comes later is told with the module, too" wait_for 10 has "$TMP/follow" "synq is off"
+sq on
+# As long as a look takes on a slow machine.
+pause_ms 4000
+unload_synq
+check "and that it goes" wait_for 10 has "$TMP/follow" "not loaded any more" 1
+load_synq
+sq apply "$TMP/conf"
+sq off
+check "and what there is when it is back" wait_for 10 has "$TMP/follow" "synq is off" 2
+stop "$following"
 unload_synq

@@ -55,6 +55,7 @@ static int try_module(struct facts *facts)
 	char room[MNL_NLMSG_HDRLEN + GENL_HDRLEN];
 	struct nl_error error;
 
+	nl_close(facts->nl);
 	if (nl_try(facts->nl, &error))
 		return UNREACHABLE;
 	if (error.code)
@@ -62,7 +63,10 @@ static int try_module(struct facts *facts)
 	if (nl_call(facts->nl, nl_request(facts->nl, room, SYNQ_CMD_CONF_GET, 0),
 		    SYNQ_A_CONF_MAX, take_conf, facts, &error))
 		return UNREACHABLE;
-	facts->module = error.code ? MODULE_FORBIDDEN : MODULE_LOADED;
+	if (!error.code)
+		facts->module = MODULE_LOADED;
+	else if (error.code == EPERM)
+		facts->module = MODULE_FORBIDDEN;
 	return DONE;
 }
 
@@ -203,11 +207,16 @@ static enum severity worst_of(const struct look *look)
 }
 
 /* There may be several rules; of all else, numbers in the text are others each time. */
+static bool is_of_rule(const struct finding *finding)
+{
+	return !strncmp(finding->code, "mark_", 5) || !strcmp(finding->code, "sent_elsewhere");
+}
+
 static bool is_same(const struct finding *one, const struct finding *two)
 {
 	return one->severity == two->severity && one->port == two->port &&
 	       !strcmp(one->code, two->code) &&
-	       (strncmp(one->code, "mark_", 5) || !strcmp(one->text, two->text));
+	       (!is_of_rule(one) || !strcmp(one->text, two->text));
 }
 
 static bool is_among(const struct findings *findings, const struct finding *finding)
@@ -245,7 +254,22 @@ static void print_new(const struct look *before, const struct findings *findings
 	}
 }
 
-/* Until it is interrupted, or cannot look. */
+/* Another module takes its place, or not: what was found with it is not new afterwards. */
+static bool is_gone(const struct look *before, const struct look *now)
+{
+	return before->facts.module == MODULE_LOADED && now->facts.module != MODULE_LOADED;
+}
+
+static void print_all_new(const struct look *before, const struct look *now)
+{
+	unsigned int i;
+
+	for (i = 0; i < now->facts.number; i++)
+		print_new(before, &now->listeners[i], true);
+	print_new(before, &now->host, false);
+}
+
+/* Until it is interrupted, or cannot look, or nobody reads what it says. */
 static int follow(const char *file, __u32 watch_ms, __u32 every_ms, struct nl *nl,
 		  struct look *before)
 {
@@ -253,24 +277,31 @@ static int follow(const char *file, __u32 watch_ms, __u32 every_ms, struct nl *n
 		.tv_sec = every_ms / 1000,
 		.tv_nsec = every_ms % 1000 * 1000000L,
 	};
+	bool has_failed = false, was_gone = false;
 	struct look now;
-	unsigned int i;
 	int error;
 
-	for (;;) {
-		fflush(stdout);
+	while (!fflush(stdout)) {
 		nanosleep(&pause, NULL);
 		error = examine(file, watch_ms, nl, &now);
-		if (!error) {
-			for (i = 0; i < now.facts.number; i++)
-				print_new(before, &now.listeners[i], true);
-			print_new(before, &now.host, false);
+		/* The module may go at any moment, and come back. */
+		if (error && has_failed) {
+			forget(&now);
+			return error;
 		}
+		has_failed = error;
+		if (!error && is_gone(before, &now) && !was_gone)
+			printf("remark   synq is not loaded any more: the stock kernel serves\n");
+		was_gone = !error && is_gone(before, &now);
+		if (error || was_gone) {
+			forget(&now);
+			continue;
+		}
+		print_all_new(before, &now);
 		forget(before);
 		*before = now;
-		if (error)
-			return error;
 	}
+	return REFUSED;
 }
 
 static int read_words(struct words *words, unsigned int flags, const char **file,
@@ -287,6 +318,8 @@ static int read_words(struct words *words, unsigned int flags, const char **file
 	if (words->follow && (flags & FLAG_JSON))
 		return refuse(NULL, "--follow", "not with -j");
 	*file = words_next(words);
+	if (words->follow && *file && !strcmp(*file, "-"))
+		return refuse(NULL, "--follow", "not with standard input, which is read once");
 	return *file ? edit_refuse_end(words, "doctor") : DONE;
 }
 
