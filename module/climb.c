@@ -235,14 +235,11 @@ static bool are_kept_gone(const struct synq_climb *climb)
 
 /*
  * A connection takes long.  If that is because too many wait for the same workers, more would
- * make all clients leave; with a lower limit it shows, and costs less if it is not so.  But
- * not beside more who are kept.
+ * make all clients leave; with a lower limit it shows, and costs less if it is not so.
  */
 static bool is_slow(const struct synq_climb *climb)
 {
-	u64 all = climb->limit + whole(kept_of(climb));
-
-	return all <= 2 * climb->limit && all << 40 > climb->rate * SLOW_NS;
+	return (u64)climb->limit << 40 > climb->rate * SLOW_NS;
 }
 
 static void has_rested(struct synq_climb *climb, u64 rate)

@@ -12,7 +12,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need tc nft
-plan 20
+plan 22
 ROUNDS=8 EACH=20 OTHER=8090
 SENT=$((ROUNDS * EACH))
 
@@ -53,6 +53,18 @@ marked() {
 	srv nft list table inet marked | sed -n 's/.*counter packets \([0-9]*\).*/\1/p'
 }
 
+# count_passed: what of the flood goes on from PREROUTING's raw table
+count_passed() {
+	srv nft -f - <<-EOT || die "nft refuses the rules"
+		table inet marked {
+			chain c {
+				type filter hook prerouting priority raw + 20
+				tcp dport $PORT $family saddr $flood counter
+			}
+		}
+	EOT
+}
+
 all_seen() {
 	[ "$(counter bulk seen)" -ge $SENT ]
 }
@@ -90,7 +102,7 @@ answered() {
 	sq flush
 }
 
-# family NAME: seven tests, and three
+# family NAME: eight tests, and three
 family() {
 	local none listening
 	server "$TMP/server" -a "$to" -b 512 -m none $PORT
@@ -113,6 +125,7 @@ family() {
 	segments "$half_open" 1 999 "$to"
 	must_come 10 counter_is one admitted 1
 	none=$(conf_counter no_listener)
+	count_passed
 
 	cli tc qdisc add dev veth0 root netem slot 300ms 300ms || die "no netem"
 	burst
@@ -128,6 +141,8 @@ family() {
 	wait_for 30 came 2
 	within "$1: refused SYNs are recognised" "$(counter bulk retries)" \
 		$((SENT * 9 / 10)) $SENT
+	within "$1: most are dropped early" "$(marked)" 1 $SENT
+	srv nft delete table inet marked
 	adds_up "$1"
 	cli tc qdisc del dev veth0 root
 
@@ -150,7 +165,9 @@ for address in 192.0.2.9 2001:db8::9; do
 done
 flood=10.200.0.1 half_open=10.201.0.1 stray=10.202.0.1
 to=$V4 elsewhere=192.0.2.9
+family=ip
 family IPv4
 flood=fd00:f::1 half_open=fd00:e::1 stray=fd00:d::1
 to=$V6 elsewhere=2001:db8::9
+family=ip6
 family IPv6
