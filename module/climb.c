@@ -31,6 +31,10 @@
  * work is done for, as the answers tell.  Where these are more than the limit a lower one would
  * cost nothing, so none is tried.
  *
+ * Several listeners of one process may share its workers, as those for IPv4 and IPv6 do.  Each
+ * would get more of the same answers by a higher limit, and all would race.  So what happens at
+ * the others, while they hold connections too, counts with each change of the rate.
+ *
  * Fail open: the limit is doubled, again and again, while connections are held and nothing is
  * answered for a second, for twice the longest gap between answers, and for twice as long as
  * the connections inside should take.  With the next answer it is what it was, or twice that if
@@ -112,6 +116,8 @@ static void restart(struct synq_climb *climb)
 	climb->epoch_ns = 0;
 	climb->loose_ns = 0;
 	climb->answers = 0;
+	climb->elsewhere = 0;
+	climb->elsewhere_ns = 0;
 }
 
 static void begin(struct synq_climb *climb, enum synq_climb_phase phase, u32 limit,
@@ -176,16 +182,58 @@ static void search_down(struct synq_climb *climb)
 	go_down(climb);
 }
 
-static u64 rate_of(const struct synq_climb *climb)
+static u64 per_ns(const struct synq_climb *climb, u32 answers)
 {
 	u64 us = max_t(u64, climb->epoch_ns >> 10, 1);
 
-	return clamp_t(u64, div64_u64((u64)climb->answers << 30, us), 1, 1ULL << 48);
+	return min_t(u64, div64_u64((u64)answers << 30, us), 1ULL << 48);
+}
+
+static u64 rate_of(const struct synq_climb *climb)
+{
+	return max_t(u64, per_ns(climb, climb->answers), 1);
 }
 
 static u32 percent_of(u64 rate, u64 of)
 {
 	return clamp_t(u64, div64_u64(100 * rate, max_t(u64, of, 1)), 1, 1000);
+}
+
+/*
+ * @of times this listener's part of the answers of its process, over its fair part; at most
+ * twice @of.
+ */
+static u32 share_of(const struct synq_climb *climb, u32 of)
+{
+	u64 all = climb->rate + climb->rate_elsewhere;
+	u64 share = div64_u64((u64)of * climb->rate, all);
+	u64 listeners_ns = climb->epoch_ns + climb->elsewhere_ns;
+
+	return min_t(u64, div64_u64(share * listeners_ns, max_t(u64, climb->epoch_ns, 1)), 2 * of);
+}
+
+/*
+ * The change of the rate, per cent.  Other listeners of the same process may share their workers
+ * with this one.  So what they have lost is no gain; and what they have got is for the most part
+ * no loss: the more of it the more this one has, so that all come to the same limit.  Not all of
+ * it, for they may share nothing.
+ */
+static u32 percent_known(const struct synq_climb *climb, u64 rate)
+{
+	u64 known = climb->rate, then = climb->rate_elsewhere;
+	u64 now = per_ns(climb, climb->elsewhere);
+
+	if (now && then > now && rate > known)
+		rate -= min(rate - known, then - now);
+	else if (then && now > then && rate < known)
+		rate += (min(known - rate, now - then) * (9 * 64 + 3 * share_of(climb, 64))) >> 10;
+	return percent_of(rate, known);
+}
+
+static void set_known(struct synq_climb *climb, u64 rate)
+{
+	climb->rate = rate;
+	climb->rate_elsewhere = per_ns(climb, climb->elsewhere);
 }
 
 /* So far off that a few answers are enough to tell. */
@@ -219,7 +267,7 @@ static void is_another(struct synq_climb *climb, u64 rate, bool more)
 		return;
 	}
 	climb->surprises = 0;
-	climb->rate = rate;
+	set_known(climb, rate);
 	climb->rests = RESTS_MIN;
 	if (more)
 		go_up(climb);
@@ -242,12 +290,20 @@ static bool is_slow(const struct synq_climb *climb)
 	return (u64)climb->limit << 40 > climb->rate * SLOW_NS;
 }
 
+/* Others begin to hold connections, or stop: that is no change of what they can do. */
+static void learn_elsewhere(struct synq_climb *climb, u64 now)
+{
+	u64 then = climb->rate_elsewhere;
+
+	climb->rate_elsewhere = now && then ? then + now / AVERAGE - then / AVERAGE : now;
+}
+
 static void has_rested(struct synq_climb *climb, u64 rate)
 {
-	u32 percent = percent_of(rate, climb->rate);
+	u32 percent = percent_known(climb, rate);
 
 	if (!climb->rate) {
-		climb->rate = rate;
+		set_known(climb, rate);
 		climb->searching = true;
 		if (is_slow(climb))
 			go_down(climb);
@@ -265,6 +321,7 @@ static void has_rested(struct synq_climb *climb, u64 rate)
 	}
 	climb->surprises = 0;
 	climb->rate += rate / AVERAGE - climb->rate / AVERAGE;
+	learn_elsewhere(climb, per_ns(climb, climb->elsewhere));
 	restart(climb);
 	if (++climb->rested >= climb->rests)
 		go_down(climb);
@@ -278,7 +335,7 @@ static u64 with_reserve(u32 base, u32 kept)
 
 static void went_up(struct synq_climb *climb, u64 rate)
 {
-	u32 percent = percent_of(rate, climb->rate), kept = kept_of(climb);
+	u32 percent = percent_known(climb, rate), kept = kept_of(climb);
 	u64 all;
 
 	if ((!climb->searching || kept > climb->from) && percent < LITTLE_MORE) {
@@ -286,7 +343,8 @@ static void went_up(struct synq_climb *climb, u64 rate)
 		return;
 	}
 	climb->searching = true;
-	climb->rate = max(rate, climb->rate);
+	if (rate > climb->rate)
+		set_known(climb, rate);
 	if (percent >= MORE && climb->base < MOST) {
 		go_up(climb);
 		return;
@@ -310,7 +368,7 @@ static void follow(struct synq_climb *climb, u64 target)
 
 static void went_down(struct synq_climb *climb, u64 rate)
 {
-	u32 percent = percent_of(rate, climb->rate), kept = kept_of(climb);
+	u32 percent = percent_known(climb, rate), kept = kept_of(climb);
 	u64 all, target;
 
 	/* It may have grown: that says nothing of how many of all are the limit's. */
@@ -329,7 +387,8 @@ static void went_down(struct synq_climb *climb, u64 rate)
 	}
 	if (percent >= HARDLY && climb->limit > whole(LEAST) &&
 	    whole(kept) <= climb->limit) {
-		climb->rate = max(rate, climb->rate);
+		if (rate > climb->rate)
+			set_known(climb, rate);
 		climb->base = climb->limit * UNIT;
 		go_down(climb);
 		return;
@@ -495,10 +554,13 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 		       now_ns - climb->last_ns < SECOND;
 	u64 ns = follows ? now_ns - climb->last_ns : 0;
 	bool was_held = climb->held;
-	u32 answered = climb->answered;
+	u32 answered = climb->answered, elsewhere = climb->answered_elsewhere;
+	u64 elsewhere_ns = climb->held_elsewhere_ns;
 	bool excused = climb->excused;
 
 	climb->answered = 0;
+	climb->answered_elsewhere = 0;
+	climb->held_elsewhere_ns = 0;
 	climb->excused = false;
 	climb->busy = busy + kept;
 	add_kept(climb, kept);
@@ -530,6 +592,8 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 		return;
 	}
 	climb->answers += min(answered, U32_MAX - climb->answers);
+	climb->elsewhere += min(elsewhere, U32_MAX - climb->elsewhere);
+	climb->elsewhere_ns += elsewhere_ns;
 	climb->epoch_ns += ns;
 	if (is_over(climb))
 		end_epoch(climb);

@@ -28,8 +28,14 @@ enum synq_climb_phase {
  * @unsettled_ns: time since the limit was lowered, until it is in effect
  * @silent_ns: time since the last answer, while connections were held
  * @rate: answers/ns at the base, times 2^40; 0: not known
+ * @rate_elsewhere: likewise, at other listeners of the same process, while @rate was found
+ * @elsewhere_ns: for how long other listeners of the same process held connections, in all, in
+ *	the epoch
+ * @held_elsewhere_ns: likewise, since the last tick
  * @answers: of the epoch
+ * @elsewhere: likewise, at other listeners of the same process
  * @answered: since the last tick
+ * @answered_elsewhere: likewise, at other listeners of the same process
  * @skip: answers to skip, which belong to the previous limit
  * @limit: in force; may be read without exclusion
  * @base: the best limit known, in sixteenths
@@ -61,8 +67,13 @@ struct synq_climb {
 	u64 unsettled_ns;
 	u64 silent_ns;
 	u64 rate;
+	u64 rate_elsewhere;
+	u64 elsewhere_ns;
+	u64 held_elsewhere_ns;
 	u32 answers;
+	u32 elsewhere;
 	u32 answered;
+	u32 answered_elsewhere;
 	u32 skip;
 	u32 limit;
 	u32 base;
@@ -105,6 +116,22 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy,
 static inline void synq_climb_excuse(struct synq_climb *climb)
 {
 	climb->excused = true;
+}
+
+/**
+ * synq_climb_hear_of_others() - what other listeners of the same process have done
+ * @climb: of the listener
+ * @answers: since the last call, while they held connections
+ * @ns: for how long they did, in all
+ *
+ * Called before each tick, if there are any.
+ *
+ * Context: callers exclude each other
+ */
+static inline void synq_climb_hear_of_others(struct synq_climb *climb, u32 answers, u64 ns)
+{
+	climb->answered_elsewhere = answers;
+	climb->held_elsewhere_ns = ns;
 }
 
 /**

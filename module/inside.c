@@ -22,10 +22,14 @@
  *
  * Softirq, or process context with BH off, under rcu_read_lock().
  */
+#include <linux/atomic.h>
+#include <linux/fs.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/net.h>
+#include <linux/rcupdate.h>
 #include <linux/time64.h>
 #include <net/tcp.h>
 #include "climb.h"
@@ -63,6 +67,79 @@ void synq_inside_init(struct synq_inside *inside)
 	INIT_LIST_HEAD(&inside->quiet);
 	INIT_LIST_HEAD(&inside->doubted);
 	synq_climb_init(&inside->climb);
+}
+
+/*
+ * Who has opened a listener?  A file keeps the credentials that it was opened with, and nobody
+ * else's have the same address meanwhile: each process has its own.  The caller has the lock of
+ * the listener, which a close takes before it puts the file; and RCU, for files that move.
+ */
+static const void *opener_of(const struct sock *sk)
+{
+	const struct socket *socket;
+	const struct file *file;
+
+	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "the file may move");
+	socket = READ_ONCE(sk->sk_socket);
+	file = socket ? READ_ONCE(socket->file) : NULL;
+	return file ? READ_ONCE(file->f_cred) : NULL;
+}
+
+/* NULL: there are too many. */
+static struct synq_crew *crew_of(struct synq_net *sn, const void *opener)
+{
+	struct synq_crew *crew, *unused = NULL;
+
+	lockdep_assert_held(&sn->fresh_lock);
+	for (crew = sn->crew; crew < sn->crew + SYNQ_CREWS; crew++) {
+		if (crew->n && crew->opener == opener)
+			return crew;
+		if (!crew->n)
+			unused = crew;
+	}
+	if (unused)
+		unused->opener = opener;
+	return unused;
+}
+
+/**
+ * synq_inside_join() - find out which other listeners may share workers with this one
+ * @inside: of the listener
+ * @sn: network namespace; the caller has its fresh_lock
+ * @sk: the listener
+ *
+ * If its process is not known, or there are too many, it has no crew, so that its limit is found
+ * without regard to others.
+ *
+ * Context: rcu_read_lock(), BH off, the lock of @sk, not that of @inside
+ */
+void synq_inside_join(struct synq_inside *inside, struct synq_net *sn, const struct sock *sk)
+{
+	const void *opener = opener_of(sk);
+	struct synq_crew *crew = opener ? crew_of(sn, opener) : NULL;
+
+	if (!crew)
+		return;
+	crew->n++;
+	spin_lock(&inside->lock);
+	inside->crew = crew;
+	inside->heard.answers = atomic_read(&crew->answers);
+	inside->heard.us = atomic_read(&crew->us);
+	spin_unlock(&inside->lock);
+}
+
+/**
+ * synq_inside_part() - take back synq_inside_join()
+ * @inside: of the listener, none of whose connections is followed any more (leave())
+ * @sn: network namespace; the caller has its fresh_lock
+ *
+ * A tick that has begun before may tell its time to the next crew: at most PAUSE_NS, once.
+ */
+void synq_inside_part(struct synq_inside *inside, struct synq_net *sn)
+{
+	lockdep_assert_held(&sn->fresh_lock);
+	if (inside->crew)
+		inside->crew->n--;
 }
 
 /**
@@ -178,6 +255,12 @@ static void count_all(const struct synq_inside *inside, u32 *busy, u32 *kept)
 	}
 }
 
+/* Connections are held, or were just now. */
+static bool is_holding(const struct synq_inside *inside, u64 now_ns)
+{
+	return now_ns - inside->ticked_ns <= PAUSE_NS;
+}
+
 /*
  * A server that does not accept cannot answer.  More connections inside would only wait for it,
  * and all be worked on when it goes on.  A moment is nothing: it accepts one after the other.
@@ -185,7 +268,7 @@ static void count_all(const struct synq_inside *inside, u32 *busy, u32 *kept)
 static bool is_stopped(struct synq_inside *inside, const struct sock *sk, u64 now_ns)
 {
 	lockdep_assert_held(&inside->lock);
-	if (!READ_ONCE(sk->sk_ack_backlog) || now_ns - inside->ticked_ns > PAUSE_NS)
+	if (!READ_ONCE(sk->sk_ack_backlog) || !is_holding(inside, now_ns))
 		inside->drained_ns = now_ns;
 	return now_ns - inside->drained_ns > STOPPED_NS;
 }
@@ -196,6 +279,43 @@ static void add_to_mean(struct synq_inside *inside, u64 took_ns)
 	u64 most_ns = 4 * max(inside->mean_ns, MEAN_LEAST_NS);
 
 	inside->mean_ns += div_s64((s64)(min(took_ns, most_ns) - inside->mean_ns), 8);
+}
+
+static void tell_answer(struct synq_inside *inside)
+{
+	lockdep_assert_held(&inside->lock);
+	if (!inside->crew)
+		return;
+	inside->told.answers++;
+	atomic_inc(&inside->crew->answers);
+}
+
+static void tell_time(struct synq_inside *inside, u64 ns)
+{
+	u32 us = div_u64(ns, NSEC_PER_USEC);
+
+	lockdep_assert_held(&inside->lock);
+	if (!inside->crew)
+		return;
+	inside->told.us += us;
+	atomic_add(us, &inside->crew->us);
+}
+
+/* Since the last tick; but that may be too long ago to say anything. */
+static void hear_of_others(struct synq_inside *inside, u64 now_ns)
+{
+	u32 answers, us;
+
+	lockdep_assert_held(&inside->lock);
+	if (!inside->crew)
+		return;
+	answers = atomic_read(&inside->crew->answers) - inside->told.answers;
+	us = atomic_read(&inside->crew->us) - inside->told.us;
+	if (now_ns - inside->ticked_ns < NSEC_PER_SEC)
+		synq_climb_hear_of_others(&inside->climb, answers - inside->heard.answers,
+					  (u64)(us - inside->heard.us) * NSEC_PER_USEC);
+	inside->heard.answers = answers;
+	inside->heard.us = us;
 }
 
 /**
@@ -213,10 +333,13 @@ void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
 	if (took_ns)
 		add_to_mean(inside, took_ns);
 	/* It works on those that it has let in while it was stopped, say: that is no silence. */
-	if (was == SYNQ_INSIDE_STUCK)
+	if (was == SYNQ_INSIDE_STUCK) {
 		synq_climb_hear(&inside->climb);
-	else
+	} else {
 		synq_climb_answer(&inside->climb, was == SYNQ_INSIDE_KEPT);
+		if (is_holding(inside, now_ns))
+			tell_answer(inside);
+	}
 	inside->answered_ns = now_ns;
 	WRITE_ONCE(inside->opened, 0);
 }
@@ -232,7 +355,7 @@ void synq_inside_tick(struct synq_record *record, u32 held)
 {
 	struct synq_inside *inside = &record->inside;
 	u32 busy = 0, kept = 0;
-	bool is_excused;
+	bool is_excused, follows;
 	u64 now_ns;
 
 	synq_follow_check(inside);
@@ -241,7 +364,11 @@ void synq_inside_tick(struct synq_record *record, u32 held)
 	now_ns = ktime_get_ns();
 	synq_follow_age(inside, now_ns);
 	is_excused = is_stopped(inside, record->sk, now_ns);
-	if (!held || now_ns - inside->ticked_ns > PAUSE_NS)
+	follows = is_holding(inside, now_ns);
+	hear_of_others(inside, now_ns);
+	if (held && follows)
+		tell_time(inside, now_ns - inside->ticked_ns);
+	if (!held || !follows)
 		inside->answered_ns = now_ns;
 	else if (is_excused)
 		synq_climb_excuse(&inside->climb);

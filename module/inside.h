@@ -18,6 +18,9 @@
 #include "request.h"
 #include "tls.h"
 
+struct sock;
+struct synq_crew;
+struct synq_net;
 struct synq_record;
 
 /**
@@ -63,6 +66,9 @@ enum synq_inside_state {
  * @answered_ns: monotonic clock, when the last answer went out, or the limit was doubled
  * @ticked_ns: when synq_inside_tick() was called last
  * @drained_ns: when the accept queue was last seen empty
+ * @crew: of the process that has opened the listener; NULL: not known
+ * @told: how much of that is from this listener
+ * @heard: how much of it was from the others, at the last tick
  * @climb: finds the limit, if none is given
  * @tls: what its server sends of itself after a handshake
  */
@@ -85,11 +91,18 @@ struct synq_inside {
 	u64 answered_ns;
 	u64 ticked_ns;
 	u64 drained_ns;
+	struct synq_crew *crew;
+	struct {
+		u32 answers;
+		u32 us;
+	} told, heard;
 	struct synq_climb climb;
 	struct synq_tls_server tls;
 };
 
 void synq_inside_init(struct synq_inside *inside);
+void synq_inside_join(struct synq_inside *inside, struct synq_net *sn, const struct sock *sk);
+void synq_inside_part(struct synq_inside *inside, struct synq_net *sn);
 u32 synq_inside_limit(const struct synq_inside *inside,
 		      const struct synq_listener *listener);
 

@@ -213,6 +213,7 @@ int synq_record_add(struct synq_record *record)
 	atomic_inc(&record->counters->sockets);
 	spin_lock_bh(&sn->fresh_lock);
 	list_add(&record->list, &sn->fresh);
+	synq_inside_join(&record->inside, sn, record->sk);
 	spin_unlock_bh(&sn->fresh_lock);
 	return 0;
 }
@@ -242,6 +243,9 @@ void synq_record_remove(struct synq_record *record)
 	lockdep_assert_held(&sn->records_lock);
 	synq_acceptq_close(&record->acceptq, record->counters);
 	list_del(&record->list);
+	spin_lock_bh(&sn->fresh_lock);
+	synq_inside_part(&record->inside, sn);
+	spin_unlock_bh(&sn->fresh_lock);
 	atomic_dec(&sn->sockets);
 	atomic_dec(&record->counters->sockets);
 	rhashtable_remove_fast(&synq_records, &record->node, synq_record_params);

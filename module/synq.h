@@ -11,7 +11,7 @@
  * &synq_net.records_lock	(mutex) the managed sockets of a namespace
  * socket's slock (BH)		of a listener, while its operations are replaced
  * lock (BH) in ops.c		copies of operations
- * &synq_net.fresh_lock (BH)	sockets that packets have just begun to manage
+ * &synq_net.fresh_lock (BH)	sockets that packets have just begun to manage; crews
  * &synq_acceptq.lock (BH)	our tails in the accept queue of one listener
  * rskq_lock (BH)		of a listener: its accept queue
  * &synq_handshakes.lock (BH)	handshakes under way at one listener
@@ -161,6 +161,24 @@ struct synq_given_up {
 	unsigned long until;
 };
 
+#define SYNQ_CREWS		64
+
+/**
+ * struct synq_crew - what the listeners of one process do while they hold connections
+ * @opener: the credentials that the process has opened them with: compared, not looked at
+ * @n: listeners; 0: it is free
+ * @answers: that they give
+ * @us: for how long each of them holds connections, added up
+ *
+ * The last two wrap, and are written by any of them, without a lock.
+ */
+struct synq_crew {
+	const void *opener;
+	u32 n;
+	atomic_t answers;
+	atomic_t us;
+};
+
 /*
  * synq in one network namespace.
  *
@@ -203,9 +221,10 @@ struct synq_net {
 	struct list_head records;
 	struct synq_record *spare;	/* record.c: zeroed memory; or NULL */
 	struct synq_counters __percpu *spare_counters;	/* stats.c: or NULL */
-	spinlock_t fresh_lock;		/* record.c: protects next 2 fields */
+	spinlock_t fresh_lock;		/* record.c: protects next 3 fields */
 	struct list_head fresh;
 	struct synq_given_up given_up[SYNQ_GIVEN_UP];
+	struct synq_crew crew[SYNQ_CREWS];	/* inside.c: but for its counters */
 	struct work_struct attach_work;	/* set up by listener.c */
 	struct delayed_work tend_work;	/* listener.c */
 	u64 serial;				/* conf.c: of @conf; 0: there is none */

@@ -16,6 +16,7 @@ inside_conf() {
 		class add gold priority 0
 		class add bulk priority 6 default
 		match add source 10.1.0.0/16 class gold
+		match add source fd00:1::/32 class gold
 		$(for port; do echo "listener add port $port $what"; done)
 	EOT
 }
@@ -28,9 +29,18 @@ eager() {
 	wait_for 10 is_up "$TMP/server" || die "no server: $(cat "$TMP/server")"
 }
 
+# by V4|V6: where clients come from and go to from now on
+by() {
+	case $1 in
+	V4) TO=$V4 GOLD=10.1.0.1 BULK=10.3.0.1 ;;
+	V6) TO=$V6 GOLD=fd00:1::1 BULK=fd00:3::1 ;;
+	esac
+}
+by V4
+
 # load RATE SECONDS [PORT]: ordinary clients, who leave after 2 s; sets loading
 load() {
-	client "$TMP/load" -n $(($1 * $2)) -r "$1" -s 10.3.0.1 -S 250 -w 2000 "$V4" "${3:-$PORT}"
+	client "$TMP/load.$TO" -n $(($1 * $2)) -r "$1" -s "$BULK" -S 250 -w 2000 "$TO" "${3:-$PORT}"
 	loading=$LAST
 }
 
@@ -49,7 +59,7 @@ limit_is_sane() {
 preferred() {
 	local now
 	most=0
-	client "$TMP/gold" -n "$1" -r "$2" -s 10.1.0.1 -S 250 -w 3000 "$V4" "${3:-$PORT}"
+	client "$TMP/gold" -n "$1" -r "$2" -s "$GOLD" -S 250 -w 3000 "$TO" "${3:-$PORT}"
 	until has "$TMP/gold" ^done || is_gone "$LAST"; do
 		now=$(limit "${3:-$PORT}")
 		[ "${now:-0}" -le "$most" ] || most=$now

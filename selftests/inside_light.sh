@@ -78,7 +78,7 @@ pause_ms 999
 pause_ms 200
 lines=$(wc -l <"$TMP/server")
 load 300 6
-must_come 20 has "$TMP/load" ^done
+must_come 20 has "$TMP/load.$TO" ^done
 refilled "four workers" "$lines"
 check "four workers: they were held" counter_from bulk held 200
 over "four workers"

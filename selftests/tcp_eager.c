@@ -6,6 +6,7 @@
  * Prints "listening PORT" for the last port, then "request ADDRESS PORT TEXT" for each that
  * a worker begins with.
  *
+ *   -6		listens at :: as well, by a socket of its own for each port
  *   -k		keeps connections open; else each is closed after its answer
  *   -B TEXT	says that first to whom it has accepted
  *   -F TEXT	answers each line TEXT at once, as a handshake does, and not by a worker
@@ -64,6 +65,7 @@ static struct {
 	int workers;
 	int service_ms;
 	int backlog;
+	bool both;
 	bool keep;
 	int refills;
 	bool transparent;
@@ -381,19 +383,21 @@ static void serve(void)
 	printf("stalled %lld\n", stalled);
 }
 
-static void add_listener(int port)
+static void add_listener(struct address *address, int port)
 {
 	struct conn *conn = calloc(1, sizeof(*conn));
 
 	if (!conn)
 		die("eager: no memory");
-	address_set_port(&opt.address, port);
+	address_set_port(address, port);
 	conn->listens = true;
-	conn->fd = open_socket(opt.address.sa.sa_family, false);
+	conn->fd = open_socket(address->sa.sa_family, false);
+	if (address->sa.sa_family == AF_INET6)
+		set_option(conn->fd, SOL_IPV6, IPV6_V6ONLY, 1, "IPV6_V6ONLY");
 	set_option(conn->fd, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
 	if (opt.transparent)
 		set_option(conn->fd, SOL_IP, IP_TRANSPARENT, 1, "IP_TRANSPARENT");
-	if (bind(conn->fd, &opt.address.sa, opt.address.len) || listen(conn->fd, opt.backlog))
+	if (bind(conn->fd, &address->sa, address->len) || listen(conn->fd, opt.backlog))
 		die("listen: %s", strerror(errno));
 	set_nonblocking(conn->fd);
 	listen_for(conn, EPOLLIN, EPOLL_CTL_ADD);
@@ -404,13 +408,14 @@ static void parse(int argc, char **argv)
 	int c;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((c = getopt(argc, argv, "N:a:b:j:t:kTXW:R:B:F:Q:L:U:P:S:E:")) != -1) {
+	while ((c = getopt(argc, argv, "N:a:b:j:t:6kTXW:R:B:F:Q:L:U:P:S:E:")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 'a': address_parse(&opt.address, optarg); break;
 		case 'b': opt.backlog = number(optarg, 0, 1 << 20); break;
 		case 'j': opt.workers = number(optarg, 1, WORKERS_MAX); break;
 		case 't': opt.service_ms = number(optarg, 0, 60000); break;
+		case '6': opt.both = true; break;
 		case 'k': opt.keep = true; break;
 		case 'W': opt.accept_ms = number(optarg, 0, 1000); break;
 		case 'R': opt.refills = number(optarg, 1, JOBS / 2); break;
@@ -433,13 +438,21 @@ static void parse(int argc, char **argv)
 
 int eager_main(int argc, char **argv)
 {
+	struct address any6;
+	int port;
+
 	parse(argc, argv);
 	queue = calloc(JOBS, sizeof(*queue));
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!queue || epoll_fd < 0)
 		die("eager: no memory");
-	for (; optind < argc; optind++)
-		add_listener(number(argv[optind], 1, 65535));
+	address_parse(&any6, "::");
+	for (; optind < argc; optind++) {
+		port = number(argv[optind], 1, 65535);
+		add_listener(&opt.address, port);
+		if (opt.both)
+			add_listener(&any6, port);
+	}
 	printf("listening %u\n", address_port(&opt.address));
 	serve();
 	return 0;

@@ -490,6 +490,10 @@ static bool odd(void)
 		s.climb.answered = tap_below(2) ? tap_below(100) :
 						     U32_MAX - tap_below(3);
 		synq_climb_answer(&s.climb, tap_below(2));
+		if (tap_below(2))
+			synq_climb_hear_of_others(&s.climb, tap_below(2) ? tap_below(100) :
+								(u32)tap_random(),
+						  tap_random() >> tap_below(64));
 		synq_climb_tick(&s.climb, s.now_ns, tap_below(10), tap_below(1000),
 				tap_below(2) ? 0 : (u32)tap_random());
 		check(synq_climb_limit(&s.climb) >= 1 &&
