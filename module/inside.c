@@ -20,6 +20,10 @@
  * lacks no connections, and would have to work on all of them when it goes on.  What is
  * held then is promoted when its time is up (hold.c).
  *
+ * The listeners of one process are a crew.  Each tells the crew what it answers, and for how long
+ * it holds connections; and each hears at its tick what the others have told (climb.c).  Who is
+ * in a crew changes under the fresh_lock of the network namespace; the counters are atomic.
+ *
  * Softirq, or process context with BH off, under rcu_read_lock().
  */
 #include <linux/atomic.h>
@@ -70,9 +74,12 @@ void synq_inside_init(struct synq_inside *inside)
 }
 
 /*
- * Who has opened a listener?  A file keeps the credentials that it was opened with, and nobody
- * else's have the same address meanwhile: each process has its own.  The caller has the lock of
- * the listener, which a close takes before it puts the file; and RCU, for files that move.
+ * Who has opened a listener?  A file keeps the credentials that it was opened with, and no other
+ * process has credentials at their address while it is open.  After that one may, until the
+ * worker finds the record (0.1 s): then it shares the crew of listeners that are closed.
+ *
+ * The caller has the lock of the listener, which a close takes before it puts the file; and RCU,
+ * for files that move.
  */
 static const void *opener_of(const struct sock *sk)
 {

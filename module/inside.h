@@ -66,7 +66,8 @@ enum synq_inside_state {
  * @answered_ns: monotonic clock, when the last answer went out, or the limit was doubled
  * @ticked_ns: when synq_inside_tick() was called last
  * @drained_ns: when the accept queue was last seen empty
- * @crew: of the process that has opened the listener; NULL: not known
+ * @crew: of the process that has opened the listener; NULL: not known; written under
+ *	&synq_net.fresh_lock as well
  * @told: how much of that is from this listener
  * @heard: how much of it was from the others, at the last tick
  * @climb: finds the limit, if none is given

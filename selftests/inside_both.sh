@@ -14,14 +14,6 @@
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
 plan 8
 
-# wait_s N
-wait_s() {
-	local i
-	for ((i = 0; i < $1; i++)); do
-		pause_ms 999
-	done
-}
-
 load_synq
 inside_conf "inside auto"
 set_sysctl "$SRV" net.core.somaxconn 65535

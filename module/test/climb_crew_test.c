@@ -174,7 +174,7 @@ static bool shares_nothing(void)
 	return true;
 }
 
-/* Nor does one beside another that is much faster, and not steady. */
+/* One beside another that is much faster, and not steady, loses little, too. */
 static bool bears_a_wave(void)
 {
 	static const u32 wave_ms[] = { 0, 20000 };
