@@ -9,9 +9,10 @@
  * As in the kernel (inside.c, follow.c, release.c): a class is let in while fewer are busy
  * of it and of those before it than the limit.  Those that are held wait class by class, and
  * are let in by a timer, each millisecond.  Who has waited inside for eight times the mean
- * is stuck, and does not count.  An ordinary client that would be held for too long is
- * refused at the SYN, as far as the answers of the last two seconds tell.  Connections that
- * were let in long ago and ask again are not held back, and do not count.
+ * is stuck, and does not count; when it is answered, the server is known not to be silent.
+ * An ordinary client that would be held for too long is refused at the SYN, as far as the
+ * answers of the last two seconds tell.  Connections that were let in long ago and ask again
+ * are not held back, and do not count.
  *
  * What the limit is decides a law: that of the module (climb.c), or a rival.
  */
@@ -23,6 +24,7 @@
 #define RATE_S	2.0	/* of which the rate of answers is; or of the last eight */
 #define AT_ONCE	64	/* let in */
 #define US	1e6
+#define LONGEST	10	/* s: for so long at most a request counts */
 
 enum what { ARRIVE, SYN, AFTER_WAY, DONE, FREE, EVERY_TICK, STUCK };
 
@@ -268,7 +270,7 @@ static void add_to_mean(struct run *r, double took)
 
 static double longest(const struct run *r)
 {
-	return r->mean ? fmax(.25, fmin(10, 8 * r->mean)) : 1;
+	return r->mean ? fmax(.25, fmin(LONGEST, 8 * r->mean)) : 1;
 }
 
 static unsigned int *open_of(struct run *r, const struct job *j)
@@ -434,6 +436,15 @@ static void note_latency(struct run *r, const struct job *j)
 	r->ok[j->class]++;
 }
 
+/* Where all take very long, one that is late is an answer like any other. */
+static void tell_climb(struct run *r, const struct job *j)
+{
+	if (j->state == BUSY || longest(r) >= LONGEST)
+		synq_climb_answer(&r->climb, j->kept);
+	else
+		synq_climb_hear(&r->climb);
+}
+
 static void finish(struct run *r, int job)
 {
 	struct job *j = &r->job[job];
@@ -444,8 +455,8 @@ static void finish(struct run *r, int job)
 	note_latency(r, j);
 	if (r->now >= r->c->blind_s) {
 		add_to_mean(r, r->now - j->began);
-		if (j->state == BUSY && r->rule == CLIMB)
-			synq_climb_answer(&r->climb, j->kept);
+		if (r->rule == CLIMB)
+			tell_climb(r, j);
 		else if (j->state == BUSY)
 			rival_done(r, r->now - j->began);
 		*open_of(r, j) -= j->state == BUSY;
