@@ -309,7 +309,7 @@ sq off
 check "what comes later is told with the module, too" wait_for 10 has "$TMP/follow" "synq is off"
 sq on
 # As long as a look takes on a slow machine.
-pause_ms 4000
+sleep 6
 unload_synq
 check "and that it goes" wait_for 10 has "$TMP/follow" "not loaded any more" 1
 load_synq
