@@ -124,7 +124,7 @@ looks_often() {
 	(ulimit -n 20 && exec synq doctor --watch 1ms --follow 1ms) >/dev/null 2>"$TMP/err"
 }
 background "$TMP/out" looks_often
-pause_ms 3000
+sleep 3
 check "it follows for long" test -d "/proc/$LAST"
 is "and says nothing" "$(cat "$TMP/err")" ""
 stop "$LAST"
