@@ -124,7 +124,7 @@ looks_often() {
 	(ulimit -n 20 && exec synq doctor --watch 1ms --follow 1ms) >/dev/null 2>"$TMP/err"
 }
 background "$TMP/out" looks_often
-sleep 3
+pause_ms 3000
 check "it follows for long" test -d "/proc/$LAST"
 is "and says nothing" "$(cat "$TMP/err")" ""
 stop "$LAST"
@@ -309,7 +309,7 @@ sq off
 check "what comes later is told with the module, too" wait_for 10 has "$TMP/follow" "synq is off"
 sq on
 # As long as a look takes on a slow machine.
-sleep 6
+pause_ms 6000
 unload_synq
 check "and that it goes" wait_for 10 has "$TMP/follow" "not loaded any more" 1
 load_synq

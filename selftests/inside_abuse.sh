@@ -84,7 +84,7 @@ is "slow readers: they are still there" "$(lines "$TMP/slow" "^(closed|reset)")"
 # Each looks for a limit of its own; a higher one would get it more of the same workers.
 client "$TMP/second" -n 1200 -r 40 -s 10.3.4.1 -S 250 -i other -w 2000 $V4 $OTHER
 second=$LAST
-wait_s 12
+pause_ms 12000
 meanwhile "two that look for a limit" $OTHER
 check "two that look for a limit: they do not race" test "$most" -le $((8 * WORKERS))
 for port in $PORT $OTHER; do

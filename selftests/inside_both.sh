@@ -26,11 +26,11 @@ manage $V6
 by V4
 load 60 60
 v4=$loading
-wait_s 20
+pause_ms 20000
 by V6
 load 60 40
 v6=$loading
-wait_s 15
+pause_ms 15000
 for family in V4 V6; do
 	by $family
 	preferred 24 8

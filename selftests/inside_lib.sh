@@ -29,14 +29,6 @@ eager() {
 	wait_for 10 is_up "$TMP/server" || die "no server: $(cat "$TMP/server")"
 }
 
-# wait_s N
-wait_s() {
-	local i
-	for ((i = 0; i < $1; i++)); do
-		pause_ms 999
-	done
-}
-
 # by V4|V6: where clients come from and go to from now on
 by() {
 	case $1 in

@@ -182,10 +182,10 @@ trap 'exit 1' INT TERM
 
 # --- waiting ---
 
-# pause_ms N: N below 1000; without a process
+# pause_ms N: without a process
 pause_ms() {
-	local n=$((1000 + $1))
-	read -r -t "0.${n#1}" -u "$never" || :
+	local n=$((1000 + $1 % 1000))
+	read -r -t "$(($1 / 1000)).${n#1}" -u "$never" || :
 }
 
 # wait_for SECONDS COMMAND...: until it is true; false if it never was
