@@ -270,7 +270,7 @@ static void add_to_mean(struct run *r, double took)
 
 static double longest(const struct run *r)
 {
-	return r->mean ? fmax(.25, fmin(LONGEST, 8 * r->mean)) : 1;
+	return fmax(.25, fmin(LONGEST, 8 * r->mean));
 }
 
 static unsigned int *open_of(struct run *r, const struct job *j)
@@ -440,7 +440,7 @@ static void note_latency(struct run *r, const struct job *j)
 static void tell_climb(struct run *r, const struct job *j)
 {
 	if (j->state == BUSY || longest(r) >= LONGEST)
-		synq_climb_answer(&r->climb, j->kept);
+		synq_climb_answer(&r->climb, j->kept, NSEC_PER_SEC * (r->now - j->began));
 	else
 		synq_climb_hear(&r->climb);
 }
@@ -454,11 +454,11 @@ static void finish(struct run *r, int job)
 		note_rate(r);
 	note_latency(r, j);
 	if (r->now >= r->c->blind_s) {
-		add_to_mean(r, r->now - j->began);
 		if (r->rule == CLIMB)
 			tell_climb(r, j);
 		else if (j->state == BUSY)
 			rival_done(r, r->now - j->began);
+		add_to_mean(r, r->now - j->began);
 		*open_of(r, j) -= j->state == BUSY;
 		j->state = ANSWERED;
 	}
@@ -576,6 +576,7 @@ static void begin(struct run *r)
 	r->latency = calloc(2 * c->preferred * rate * c->seconds + 1000,
 			    sizeof(*r->latency));
 	r->share_due = INFINITY;
+	r->mean = .125;
 	synq_climb_init(&r->climb);
 	rival_init(r);
 	if (r->rule == CLIMB)

@@ -14,6 +14,10 @@
  * is kept at the knee plus RESERVE: being below costs answers at once, being above only lets
  * a few more wait inside.
  *
+ * It begins with FIRST.  Overloaded it adds one for each answer, up to WARM, unless one takes long
+ * and longer than the first did: then they share a CPU, which would answer so many at once so
+ * late that all clients leave.
+ *
  * It works in epochs.  They count only while connections are held, so there is always more
  * work waiting.  The first answers after a change of the limit belong to the old one and are
  * skipped.
@@ -41,7 +45,7 @@
  * it was a guess, and such a gap is known.  Otherwise nothing changes while no connection is
  * held.  An epoch that was interrupted for long begins again.
  *
- * It does not read a clock or lock.  Pure.
+ * It does not read a clock or lock: its callers exclude each other.  Pure.
  */
 #include <linux/bits.h>
 #include <linux/compiler.h>
@@ -53,7 +57,8 @@
 #include "climb.h"
 
 #define UNIT		16U			/* of a base */
-#define FIRST		(16U * UNIT)
+#define FIRST		(4U * UNIT)
+#define WARM		(16U * UNIT)
 #define LEAST		(2U * UNIT)
 #define MOST		((1U << 20) * UNIT)
 #define SECOND		((u64)NSEC_PER_SEC)
@@ -81,7 +86,7 @@
 #define SLOWER		80	/* the server has become slower */
 #define FAR		170	/* far off: so much, or 100 / 170 */
 #define NOTHING		93	/* a lower limit costs nothing */
-#define HARDLY		85	/* with half of the limit: it was far too high */
+#define HARDLY		78	/* with half of the limit: it was far too high */
 
 #define RESERVE		35	/* per cent of the knee */
 #define AVERAGE		4	/* rates */
@@ -90,7 +95,9 @@
 #define KEPT_MOST	BIT(16)
 #define WINDOW		256	/* answers */
 
+#define QUICK_NS	SECOND
 #define SLOW_NS		(5 * SECOND / 2)
+#define MOMENT		4	/* a quarter of the time that a connection takes */
 #define PATIENCE_NS	(4 * SECOND)
 #define GAP_MAX_MS	4000U
 #define EXCUSED_NS	(SECOND / 2)
@@ -154,7 +161,16 @@ static void close_again(struct synq_climb *climb)
 	climb->unheard_ms = 0;
 }
 
-/* By three eighths of all, or in a search by half; the limit at most by half. */
+/* How long a connection takes, as far as is known. */
+static u64 takes_ns(const struct synq_climb *climb)
+{
+	return climb->rate ? div64_u64((u64)climb->limit << 40, climb->rate) : 0;
+}
+
+/*
+ * By three eighths of all, or in a search by half; the limit at most by half.  Where a connection
+ * takes long more answers are skipped: on a shared CPU those with the most work are left behind.
+ */
 static void go_down(struct synq_climb *climb)
 {
 	u32 limit = whole(climb->base), all = limit + whole(kept_of(climb));
@@ -165,7 +181,8 @@ static void go_down(struct synq_climb *climb)
 		return;
 	}
 	limit -= clamp_t(u32, less, 1, max(limit / 2, 1U));
-	begin(climb, SYNQ_CLIMB_DOWN, limit, limit);
+	begin(climb, SYNQ_CLIMB_DOWN, limit,
+	      takes_ns(climb) > SLOW_NS ? whole(climb->base) : limit);
 }
 
 static void go_up(struct synq_climb *climb)
@@ -187,11 +204,6 @@ static u64 per_ns(const struct synq_climb *climb, u32 answers)
 	u64 us = max_t(u64, climb->epoch_ns >> 10, 1);
 
 	return min_t(u64, div64_u64((u64)answers << 30, us), 1ULL << 48);
-}
-
-static u64 rate_of(const struct synq_climb *climb)
-{
-	return max_t(u64, per_ns(climb, climb->answers), 1);
 }
 
 static u32 percent_of(u64 rate, u64 of)
@@ -239,7 +251,7 @@ static void set_known(struct synq_climb *climb, u64 rate)
 /* So far off that a few answers are enough to tell. */
 static bool is_far(const struct synq_climb *climb)
 {
-	u32 percent = percent_of(rate_of(climb), climb->rate);
+	u32 percent = percent_of(per_ns(climb, climb->answers), climb->rate);
 
 	return percent > FAR || percent * FAR < 100 * 100;
 }
@@ -275,43 +287,24 @@ static void is_another(struct synq_climb *climb, u64 rate, bool more)
 		search_down(climb);
 }
 
-/* Then the limit may be far too high: while they were there a lower one could not be tried. */
-static bool are_kept_gone(const struct synq_climb *climb)
-{
-	return 2 * (climb->base + kept_of(climb)) < climb->base + climb->kept_then;
-}
-
-/*
- * A connection takes long.  If that is because too many wait for the same workers, more would
- * make all clients leave; with a lower limit it shows, and costs less if it is not so.
- */
-static bool is_slow(const struct synq_climb *climb)
-{
-	return (u64)climb->limit << 40 > climb->rate * SLOW_NS;
-}
-
-/* Others begin to hold connections, or stop: that is no change of what they can do. */
-static void learn_elsewhere(struct synq_climb *climb, u64 now)
-{
-	u64 then = climb->rate_elsewhere;
-
-	climb->rate_elsewhere = now && then ? then + now / AVERAGE - then / AVERAGE : now;
-}
-
 static void has_rested(struct synq_climb *climb, u64 rate)
 {
+	u64 now = per_ns(climb, climb->elsewhere), then = climb->rate_elsewhere, ns;
 	u32 percent = percent_known(climb, rate);
 
 	if (!climb->rate) {
 		set_known(climb, rate);
 		climb->searching = true;
-		if (is_slow(climb))
+		/* Perhaps too many wait for the same workers: more would make all clients leave. */
+		ns = takes_ns(climb);
+		if (ns > SLOW_NS || (ns > QUICK_NS && 2 * ns > 5 * climb->first_ns))
 			go_down(climb);
 		else
 			go_up(climb);
 		return;
 	}
-	if (are_kept_gone(climb)) {
+	/* It may be far too high: while the kept ones were there a lower one could not be tried. */
+	if (2 * (climb->base + kept_of(climb)) < climb->base + climb->kept_then) {
 		search_down(climb);
 		return;
 	}
@@ -321,7 +314,8 @@ static void has_rested(struct synq_climb *climb, u64 rate)
 	}
 	climb->surprises = 0;
 	climb->rate += rate / AVERAGE - climb->rate / AVERAGE;
-	learn_elsewhere(climb, per_ns(climb, climb->elsewhere));
+	/* Others begin to hold connections, or stop: that is no change of what they can do. */
+	climb->rate_elsewhere = now && then ? then + now / AVERAGE - then / AVERAGE : now;
 	restart(climb);
 	if (++climb->rested >= climb->rests)
 		go_down(climb);
@@ -388,7 +382,7 @@ static void went_down(struct synq_climb *climb, u64 rate)
 	if (percent >= HARDLY && climb->limit > whole(LEAST) &&
 	    whole(kept) <= climb->limit) {
 		if (rate > climb->rate)
-			set_known(climb, rate);
+			set_known(climb, (climb->rate + rate) / 2);
 		climb->base = climb->limit * UNIT;
 		go_down(climb);
 		return;
@@ -399,19 +393,14 @@ static void went_down(struct synq_climb *climb, u64 rate)
 
 static void end_epoch(struct synq_climb *climb)
 {
-	u64 rate = rate_of(climb);
+	u64 rate = max_t(u64, per_ns(climb, climb->answers), 1);
 
-	switch ((enum synq_climb_phase)climb->phase) {
-	case SYNQ_CLIMB_REST:
+	if (climb->phase == SYNQ_CLIMB_REST)
 		has_rested(climb, rate);
-		break;
-	case SYNQ_CLIMB_UP:
+	else if (climb->phase == SYNQ_CLIMB_UP)
 		went_up(climb, rate);
-		break;
-	case SYNQ_CLIMB_DOWN:
+	else
 		went_down(climb, rate);
-		break;
-	}
 }
 
 static u32 gap_of(const struct synq_climb *climb)
@@ -447,9 +436,18 @@ static u64 patience_ns(const struct synq_climb *climb)
 	return clamp_t(u64, ns, SECOND, PATIENCE_NS);
 }
 
-static void add_kept(struct synq_climb *climb, u32 kept)
+/* The first four answers tell how long one takes while few are inside. */
+static void warm_up(struct synq_climb *climb, u64 took_ns)
 {
-	climb->kept += min(kept, KEPT_MOST) * UNIT - climb->kept / SMOOTH;
+	if (climb->base < 2 * FIRST)
+		climb->first_ns = max(climb->first_ns, took_ns);
+	if (took_ns >= QUICK_NS && took_ns > climb->first_ns + climb->first_ns / 2) {
+		climb->from = climb->base;
+		return;
+	}
+	climb->base += UNIT;
+	climb->from = climb->base >= WARM ? climb->base : 0;
+	WRITE_ONCE(climb->limit, whole(climb->base));
 }
 
 static bool is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool excused)
@@ -502,12 +500,11 @@ void synq_climb_init(struct synq_climb *climb)
  * synq_climb_answer() - count an answer
  * @climb: of the listener
  * @is_kept: to one that the limit does not count
+ * @took_ns: since its request came; 0: that says nothing
  *
  * It closes an open limit at once: while no connection is held there is no tick.
- *
- * Context: callers exclude each other
  */
-void synq_climb_answer(struct synq_climb *climb, bool is_kept)
+void synq_climb_answer(struct synq_climb *climb, bool is_kept, u64 took_ns)
 {
 	climb->answered = min(climb->answered, U32_MAX - 1) + 1;
 	climb->kept_answered += is_kept;
@@ -518,6 +515,8 @@ void synq_climb_answer(struct synq_climb *climb, bool is_kept)
 	}
 	if (unlikely(climb->before))
 		close_again(climb);
+	if (unlikely(!climb->from) && climb->held && !is_kept)
+		warm_up(climb, took_ns);
 }
 
 /**
@@ -525,8 +524,6 @@ void synq_climb_answer(struct synq_climb *climb, bool is_kept)
  * @climb: of the listener
  *
  * It is not silent, so an open limit closes.
- *
- * Context: callers exclude each other
  */
 void synq_climb_hear(struct synq_climb *climb)
 {
@@ -545,25 +542,22 @@ void synq_climb_hear(struct synq_climb *climb)
  *
  * Called every millisecond or few while connections are held.  Time beyond a second since the
  * last call is ignored.
- *
- * Context: callers exclude each other
  */
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u32 kept)
 {
 	bool follows = climb->last_ns && now_ns > climb->last_ns &&
 		       now_ns - climb->last_ns < SECOND;
 	u64 ns = follows ? now_ns - climb->last_ns : 0;
-	bool was_held = climb->held;
+	bool was_held = climb->held, excused = climb->excused;
 	u32 answered = climb->answered, elsewhere = climb->answered_elsewhere;
 	u64 elsewhere_ns = climb->held_elsewhere_ns;
-	bool excused = climb->excused;
 
 	climb->answered = 0;
 	climb->answered_elsewhere = 0;
 	climb->held_elsewhere_ns = 0;
 	climb->excused = false;
 	climb->busy = busy + kept;
-	add_kept(climb, kept);
+	climb->kept += min(kept, KEPT_MOST) * UNIT - climb->kept / SMOOTH;
 	WRITE_ONCE(climb->beside, whole(kept_of(climb)));
 	climb->last_ns = now_ns;
 	climb->held = held;
@@ -572,8 +566,11 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 		restart(climb);
 		return;
 	}
-	if (!held || !was_held) {
+	climb->none_ns = held && was_held ? 0 : climb->none_ns + ns;
+	if (climb->none_ns)
 		climb->silent_ns = 0;
+	/* For a moment the server works on as many as before. */
+	if (climb->none_ns > min(takes_ns(climb) / MOMENT, SECOND / 2)) {
 		pass_loose(climb, ns, climb->base);
 		return;
 	}
@@ -587,7 +584,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 	}
 	if (!climb->settled && !is_settled(climb, ns, busy))
 		return;
-	if (climb->skip) {
+	if (climb->skip || !climb->from) {
 		climb->skip -= min(climb->skip, answered);
 		return;
 	}

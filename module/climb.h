@@ -32,6 +32,8 @@ enum synq_climb_phase {
  * @elsewhere_ns: for how long other listeners of the same process held connections, in all, in
  *	the epoch
  * @held_elsewhere_ns: likewise, since the last tick
+ * @first_ns: the longest that one of the first answers took
+ * @none_ns: for how long no connection has been held
  * @answers: of the epoch
  * @elsewhere: likewise, at other listeners of the same process
  * @answered: since the last tick
@@ -39,7 +41,7 @@ enum synq_climb_phase {
  * @skip: answers to skip, which belong to the previous limit
  * @limit: in force; may be read without exclusion
  * @base: the best limit known, in sixteenths
- * @from: the base before it was raised
+ * @from: the base before it was raised; 0: it begins, answer by answer
  * @before: the base before the limit was opened; 0: the limit is not open
  * @may_double: it was a guess, and of those let in before fewer than half are to be skipped
  * @busy: busy connections at the last tick
@@ -70,6 +72,8 @@ struct synq_climb {
 	u64 rate_elsewhere;
 	u64 elsewhere_ns;
 	u64 held_elsewhere_ns;
+	u64 first_ns;
+	u64 none_ns;
 	u32 answers;
 	u32 elsewhere;
 	u32 answered;
@@ -100,7 +104,7 @@ struct synq_climb {
 };
 
 void synq_climb_init(struct synq_climb *climb);
-void synq_climb_answer(struct synq_climb *climb, bool is_kept);
+void synq_climb_answer(struct synq_climb *climb, bool is_kept, u64 took_ns);
 void synq_climb_hear(struct synq_climb *climb);
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy,
 		     u32 kept);

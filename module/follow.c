@@ -77,7 +77,6 @@
 #define LOOKS		64
 #define AT_ONCE		256
 #define ALL_MAX		1048576
-#define STUCK_UNKNOWN_NS	((u64)NSEC_PER_SEC)
 #define STUCK_LEAST_NS	(250ULL * NSEC_PER_MSEC)
 #define STUCK_MOST_NS	(10ULL * NSEC_PER_SEC)
 #define STUCK_MEANS	8
@@ -224,8 +223,7 @@ void synq_followed_begin(struct synq_followed *conn, u64 now_ns)
 /* What the server sends later than this is no answer in time. */
 static u64 longest_ns(const struct synq_inside *inside)
 {
-	return inside->mean_ns ? clamp(STUCK_MEANS * inside->mean_ns, STUCK_LEAST_NS,
-				       STUCK_MOST_NS) : STUCK_UNKNOWN_NS;
+	return clamp(STUCK_MEANS * inside->mean_ns, STUCK_LEAST_NS, STUCK_MOST_NS);
 }
 
 void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_ns)

@@ -49,6 +49,7 @@
 #define BLIND_NS	((u64)NSEC_PER_SEC)
 #define BLIND_MAX_NS	(4 * BLIND_NS)
 #define MEAN_LEAST_NS	(250ULL * NSEC_PER_MSEC)
+#define MEAN_AT_FIRST_NS	(125ULL * NSEC_PER_MSEC)
 #define PAUSE_NS	(NSEC_PER_SEC / 10)
 #define OPENED_MAX	16
 #define STOPPED_NS	(NSEC_PER_SEC / 10)
@@ -70,6 +71,8 @@ void synq_inside_init(struct synq_inside *inside)
 	INIT_LIST_HEAD(&inside->busy);
 	INIT_LIST_HEAD(&inside->quiet);
 	INIT_LIST_HEAD(&inside->doubted);
+	/* One short answer says little: those that take longer need not be stuck. */
+	inside->mean_ns = MEAN_AT_FIRST_NS;
 	synq_climb_init(&inside->climb);
 }
 
@@ -343,7 +346,7 @@ void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
 	if (was == SYNQ_INSIDE_STUCK) {
 		synq_climb_hear(&inside->climb);
 	} else {
-		synq_climb_answer(&inside->climb, was == SYNQ_INSIDE_KEPT);
+		synq_climb_answer(&inside->climb, was == SYNQ_INSIDE_KEPT, took_ns);
 		if (is_holding(inside, now_ns))
 			tell_answer(inside);
 	}

@@ -60,7 +60,7 @@ apply <<-EOT
 EOT
 eager
 manage
-is "the limit begins at 16" "$(limit)" 16
+is "the limit begins at 4" "$(limit)" 4
 load
 note "synq: $gold of 40 preferred, median $median ms, $requests requests a second," \
 	"a limit of $(limit)"
@@ -68,7 +68,7 @@ check_prompt "the preferred are served" test "$gold" = 40
 within_prompt "sooner" "$median" $SERVICE $((stock / 2))
 within_prompt "and the server does what it did" "$requests" $((idle * 7 / 10)) 101
 # Which one depends on the machine; that is a matter of module/test/climb_test.c.
-check_prompt "it has looked for a limit" test "$(limit)" != 16
+check_prompt "it has looked for a limit" test "$(limit)" != 4
 check_prompt "the others were held, or refused for their wait" \
 	test "$(($(counter bulk held) + $(counter bulk wait_refused)))" -ge 500
 is "none of the preferred was refused" \

@@ -71,8 +71,8 @@ load_synq
 silent 2
 CROWD=$BIG_CROWD silent auto
 goes_on 2 30 4 2
-# It begins with 16, but a server that has never answered may need so many more.
-goes_on auto $BIG_CROWD 64 32
+# It begins with 4, but a server that has never answered may need twice as many.
+goes_on auto $BIG_CROWD 64 8
 
 # --- the host's own requests are answered, and nobody else's ---
 sq flush

@@ -6,6 +6,8 @@
  * Prints "listening PORT" for the last port, then "request ADDRESS PORT TEXT" for each that
  * a worker begins with.
  *
+ *   -C N	workers share so many CPUs in turns, and all are a tenth slower for each N more
+ *		that work than there are, at most four times: what caches and memory cost
  *   -6		listens at :: as well, by a socket of its own for each port
  *   -k		keeps connections open; else each is closed after its answer
  *   -B TEXT	says that first to whom it has accepted
@@ -64,6 +66,7 @@ struct job {
 static struct {
 	int workers;
 	int service_ms;
+	int cpus;	/* 0: as many as workers */
 	int backlog;
 	bool both;
 	bool keep;
@@ -88,7 +91,8 @@ static struct job *queue;		/* a ring */
 static unsigned int head, tail;
 static struct {
 	struct job job;
-	long long end_ms;		/* 0: idle */
+	double left_ms;			/* of its work */
+	bool busy;
 	int asks;			/* a connection to this server, or -1 */
 	bool asked;
 } worker[WORKERS_MAX];
@@ -222,23 +226,41 @@ static bool has_asked(int i)
 	return true;
 }
 
+/* How fast does each go on while so many work? */
+static double speed(int busy)
+{
+	double times = opt.cpus ? (double)busy / opt.cpus : 1;
+
+	if (times <= 1)
+		return 1;
+	return 1 / times / (times < 31 ? .9 + .1 * times : 4);
+}
+
 static void work(void)
 {
-	long long now = now_ms();
-	int i;
+	static long long before_us;
+	long long us = now_us();
+	double ms = (us - before_us) / 1e3;
+	int i, busy = 0;
 
 	if (opt.stop && exists(opt.stop))
 		return;
+	before_us = us;
+	for (i = 0; i < opt.workers; i++)
+		busy += worker[i].busy;
+	ms *= speed(busy);
 	for (i = 0; i < opt.workers; i++) {
-		if (worker[i].end_ms && worker[i].end_ms <= now &&
+		worker[i].left_ms -= ms;
+		if (worker[i].busy && worker[i].left_ms <= 0 &&
 		    (!is(worker[i].job.text, opt.asks) || has_asked(i))) {
 			finish(&worker[i].job);
-			worker[i].end_ms = 0;
+			worker[i].busy = false;
 		}
-		if (worker[i].end_ms || head == tail)
+		if (worker[i].busy || head == tail)
 			continue;
 		worker[i].job = queue[head++ % JOBS];
-		worker[i].end_ms = now + opt.service_ms;
+		worker[i].busy = true;
+		worker[i].left_ms = opt.service_ms;
 		worker[i].asks = -1;
 		print("request", worker[i].job.conn, worker[i].job.text);
 	}
@@ -408,13 +430,14 @@ static void parse(int argc, char **argv)
 	int c;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((c = getopt(argc, argv, "N:a:b:j:t:6kTXW:R:B:F:Q:L:U:P:S:E:")) != -1) {
+	while ((c = getopt(argc, argv, "N:a:b:j:t:C:6kTXW:R:B:F:Q:L:U:P:S:E:")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 'a': address_parse(&opt.address, optarg); break;
 		case 'b': opt.backlog = number(optarg, 0, 1 << 20); break;
 		case 'j': opt.workers = number(optarg, 1, WORKERS_MAX); break;
 		case 't': opt.service_ms = number(optarg, 0, 60000); break;
+		case 'C': opt.cpus = number(optarg, 1, WORKERS_MAX); break;
 		case '6': opt.both = true; break;
 		case 'k': opt.keep = true; break;
 		case 'W': opt.accept_ms = number(optarg, 0, 1000); break;

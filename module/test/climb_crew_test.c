@@ -82,7 +82,7 @@ static void run_crew(struct crew *crew, u32 ms, u32 some)
 			for (others = 0, j = 0; j < active; j++)
 				others += j == i ? 0 : n[j];
 			for (j = 0; j < n[i]; j++)
-				synq_climb_answer(&crew->climb[i], false);
+				synq_climb_answer(&crew->climb[i], false, MS);
 			if (active > 1)
 				synq_climb_hear_of_others(&crew->climb[i], others,
 							  (active - 1) * MS);

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# All requests that are inside share one CPU in turns, as with threads or processes without a
+# bound, and are the slower the more they are.  Each takes 0.1 s alone, and clients leave after
+# 3 s.  With 16 at once none would be answered in time, so "inside auto" must not begin with so
+# many: not for a server that has just begun, nor for one that was idle, and answered soon.
+#
+# Must fail if: the limit began too high, or grew before anything was known, so that the server
+# worked for those who had left.
+#
+# One kernel will do: it takes long.
+
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+. "${BASH_SOURCE[0]%/*}/inside_lib.sh"
+plan 11
+
+WORKERS=256 SERVICE=100
+
+# served NAME: three times what it can do for 26 s, and preferred ones; five tests
+served() {
+	local requests since
+	load 30 26
+	pause_ms 8000
+	requests=$(answers bulk) since=$(ms)
+	preferred 30 2
+	requests=$((($(answers bulk) + 30 - requests) * 1000 / ($(ms) - since)))
+	note "$1: $gold of 30 preferred, median $median ms, $requests of 10 answers a second," \
+		"limit at most $most"
+	check_prompt "$1: the preferred are served" test "$gold" = 30
+	within_prompt "$1: soon" "$median" $SERVICE $((15 * SERVICE))
+	within_prompt "$1: the server does what it can" "$requests" 6 11
+	must_come 30 has "$TMP/load.$TO" ^done
+	over "$1"
+}
+
+load_synq
+inside_conf "inside auto"
+eager -C 1 $PORT
+manage
+served "from the beginning"
+stop "$serving"
+
+# Another, which answers for a while without a queue.
+eager -C 1 $PORT
+client "$TMP/light" -n 40 -r 4 -s 10.3.0.1 -S 250 -w 3000 $V4 $PORT
+must_come 30 has "$TMP/light" ^done
+is "idle: all are served" "$(field "$TMP/light" answered)" 40
+served "after it was idle"
+stop "$serving"
