@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Finds the number of connections that a server works on best, from the answers that it
- * gives in a second.
+ * Finds the number of connections that a server works on best, from its answers in a second.
  *
  * Laws based on response times need the response time without a queue, which an overloaded
  * server does not show.  So this one climbs on the throughput alone, as thread pools do
@@ -18,13 +17,11 @@
  * and longer than the first did: then they share a CPU, which would answer so many at once so
  * late that all clients leave.
  *
- * It works in epochs.  They count only while connections are held, so there is always more
- * work waiting.  The first answers after a change of the limit belong to the old one and are
- * skipped.
+ * It works in epochs.  They count while connections are held, so there is always more work
+ * waiting.  The first answers after a change of the limit belong to the old one and are skipped.
  *
  * rest		the limit is the base.  After some epochs a lower one is tried.  If the rate
- *		differs for two epochs in a row the server has changed: up if the rate has
- *		grown, down if it has fallen.
+ *		differs for two epochs in a row the server has changed: then up, or down.
  * up		the limit is twice as high.  If that brings more it is doubled again.  Not the
  *		first that is tried where a connection takes long.
  * down		the limit is lower, which measures the knee.  In a search, and after lower
@@ -97,7 +94,6 @@
 
 #define QUICK_NS	SECOND
 #define SLOW_NS		(5 * SECOND / 2)
-#define MOMENT		4	/* a quarter of the time that a connection takes */
 #define PATIENCE_NS	(4 * SECOND)
 #define GAP_MAX_MS	4000U
 #define EXCUSED_NS	(SECOND / 2)
@@ -127,8 +123,13 @@ static void restart(struct synq_climb *climb)
 	climb->elsewhere_ns = 0;
 }
 
-static void begin(struct synq_climb *climb, enum synq_climb_phase phase, u32 limit,
-		  u32 skip)
+static void be_warm(struct synq_climb *climb)
+{
+	climb->from = climb->base;
+	restart(climb);
+}
+
+static void begin(struct synq_climb *climb, enum synq_climb_phase phase, u32 limit, u32 skip)
 {
 	climb->phase = phase;
 	climb->skip = skip + min(whole(kept_of(climb)), skip);
@@ -289,15 +290,15 @@ static void is_another(struct synq_climb *climb, u64 rate, bool more)
 
 static void has_rested(struct synq_climb *climb, u64 rate)
 {
-	u64 now = per_ns(climb, climb->elsewhere), then = climb->rate_elsewhere, ns;
+	u64 now = per_ns(climb, climb->elsewhere), then = climb->rate_elsewhere, most_ns;
 	u32 percent = percent_known(climb, rate);
 
 	if (!climb->rate) {
 		set_known(climb, rate);
 		climb->searching = true;
 		/* Perhaps too many wait for the same workers: more would make all clients leave. */
-		ns = takes_ns(climb);
-		if (ns > SLOW_NS || (ns > QUICK_NS && 2 * ns > 5 * climb->first_ns))
+		most_ns = climb->first_ns ? 5 * climb->first_ns / 2 : SLOW_NS;
+		if (takes_ns(climb) > clamp_t(u64, most_ns, QUICK_NS, SLOW_NS))
 			go_down(climb);
 		else
 			go_up(climb);
@@ -379,8 +380,7 @@ static void went_down(struct synq_climb *climb, u64 rate)
 			follow(climb, target);
 		return;
 	}
-	if (percent >= HARDLY && climb->limit > whole(LEAST) &&
-	    whole(kept) <= climb->limit) {
+	if (percent >= HARDLY && climb->limit > whole(LEAST) && whole(kept) <= climb->limit) {
 		if (rate > climb->rate)
 			set_known(climb, (climb->rate + rate) / 2);
 		climb->base = climb->limit * UNIT;
@@ -439,15 +439,15 @@ static u64 patience_ns(const struct synq_climb *climb)
 /* The first four answers tell how long one takes while few are inside. */
 static void warm_up(struct synq_climb *climb, u64 took_ns)
 {
-	if (climb->base < 2 * FIRST)
+	if (climb->base < 2 * FIRST || !climb->first_ns)
 		climb->first_ns = max(climb->first_ns, took_ns);
 	if (took_ns >= QUICK_NS && took_ns > climb->first_ns + climb->first_ns / 2) {
-		climb->from = climb->base;
+		be_warm(climb);
 		return;
 	}
-	climb->base += UNIT;
-	climb->from = climb->base >= WARM ? climb->base : 0;
-	WRITE_ONCE(climb->limit, whole(climb->base));
+	climb->base = min(climb->base + UNIT, MOST);
+	if (climb->base >= WARM)
+		be_warm(climb);
 }
 
 static bool is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool excused)
@@ -491,8 +491,7 @@ static bool is_settled(struct synq_climb *climb, u64 ns, u32 busy)
 void synq_climb_init(struct synq_climb *climb)
 {
 	*climb = (struct synq_climb){
-		.base = FIRST, .limit = whole(FIRST), .searching = true,
-		.rests = RESTS_MIN,
+		.base = FIRST, .limit = whole(FIRST), .searching = true, .rests = RESTS_MIN,
 	};
 }
 
@@ -561,6 +560,8 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 	WRITE_ONCE(climb->beside, whole(kept_of(climb)));
 	climb->last_ns = now_ns;
 	climb->held = held;
+	if (climb->phase == SYNQ_CLIMB_REST)
+		WRITE_ONCE(climb->limit, whole(climb->base));
 	if (!follows) {
 		climb->silent_ns = 0;
 		restart(climb);
@@ -569,8 +570,8 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 	climb->none_ns = held && was_held ? 0 : climb->none_ns + ns;
 	if (climb->none_ns)
 		climb->silent_ns = 0;
-	/* For a moment the server works on as many as before. */
-	if (climb->none_ns > min(takes_ns(climb) / MOMENT, SECOND / 2)) {
+	/* For a quarter of the time that one takes the server works on as many as before. */
+	if (climb->none_ns > min(takes_ns(climb) / 4, SECOND / 2)) {
 		pass_loose(climb, ns, climb->base);
 		return;
 	}
@@ -584,7 +585,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 	}
 	if (!climb->settled && !is_settled(climb, ns, busy))
 		return;
-	if (climb->skip || !climb->from) {
+	if (climb->skip) {
 		climb->skip -= min(climb->skip, answered);
 		return;
 	}
@@ -592,6 +593,8 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 	climb->elsewhere += min(elsewhere, U32_MAX - climb->elsewhere);
 	climb->elsewhere_ns += elsewhere_ns;
 	climb->epoch_ns += ns;
-	if (is_over(climb))
+	if (!climb->from && climb->epoch_ns >= LONGEST_NS)
+		be_warm(climb);
+	else if (climb->from && is_over(climb))
 		end_epoch(climb);
 }

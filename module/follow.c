@@ -22,8 +22,8 @@
  * kept		likewise, but it was answered KEPT_AFTER ago or more, and nothing holds its
  *		requests back ("requests off").  It does not count for its own class: those who
  *		come would wait for as long as it asks.
- * stuck	it has been busy for longer than 8 times the mean (at least 250 ms, at most
- *		10 s; a second while the mean is not known): a long poll, half a request, an
+ * stuck	it has been busy for longer than 8 times the mean (at first a second, at least
+ *		250 ms, at most 10 s): a long poll, half a request, an
  *		upload, a server that has forgotten it, or something that is no request, as
  *		the pong of a websocket.  It does not count, nor does its next request, until
  *		one is answered in time; nor does the time that this one took.

@@ -404,24 +404,28 @@ static bool is_over(const struct synq_record *record, const struct synq_conf *co
 	       inet_sk_state_load(record->sk) != TCP_LISTEN;
 }
 
-static void tick_inside(struct synq_record *record, const struct synq_listener *listener)
+/* Returns whether any are held.  If so it has to hear of it when none is any more. */
+static bool tick_inside(struct synq_record *record, const struct synq_listener *listener)
 {
 	u32 before = synq_inside_limit(&record->inside, listener), limit;
+	u32 held = record->hold.n + READ_ONCE(record->inside.held);
 
-	synq_inside_tick(record, record->hold.n + READ_ONCE(record->inside.held));
+	synq_inside_tick(record, held);
 	limit = synq_inside_limit(&record->inside, listener);
 	if (limit != before)
 		trace_synq_inside_limit(record->counters->port, before, limit);
+	return held;
 }
 
-static void release_some(struct synq_record *record)
+/* Returns whether it has to be called again though nothing is held. */
+static bool release_some(struct synq_record *record)
 {
 	struct synq_hold *hold = &record->hold;
 	struct synq_listener listener;
 	const struct synq_conf *conf;
 	unsigned int budget;
 	struct synq_held *held;
-	bool over, limited;
+	bool over, limited, again = false;
 
 	conf = synq_record_conf(record, &listener);
 	over = is_over(record, conf, &listener);
@@ -429,7 +433,7 @@ static void release_some(struct synq_record *record)
 		synq_acceptq_settle(record->sk, &record->acceptq, record->counters);
 	limited = conf && listener.inside;
 	if (!over && limited)
-		tick_inside(record, &listener);
+		again = tick_inside(record, &listener);
 	/* Requests and new connections take turns in coming first. */
 	if (hold->ticks % 2)
 		synq_request_release(record, conf, &listener);
@@ -451,6 +455,7 @@ static void release_some(struct synq_record *record)
 		hold->in_vain = min_t(u32, hold->in_vain, IN_VAIN);
 	if (!over)
 		look_at_some(record, conf);
+	return again;
 }
 
 /* A stalled server is asked less often: there may be thousands of them. */
@@ -467,10 +472,10 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 
 	rcu_read_lock();
 	hold->ticks++;
-	release_some(record);
+	more = release_some(record);
 	rcu_read_unlock();
 	spin_lock(&hold->lock);
-	more = (hold->n || READ_ONCE(record->inside.held)) && !hold->closed;
+	more = (more || hold->n || READ_ONCE(record->inside.held)) && !hold->closed;
 	hold->is_armed = more;
 	spin_unlock(&hold->lock);
 	if (!more)

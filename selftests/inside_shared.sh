@@ -41,8 +41,11 @@ manage
 served "from the beginning"
 stop "$serving"
 
-# Another, which answers for a while without a queue.
+# Another, which answers for a while without a queue, but for a moment: that two were held then
+# says nothing of those who are answered later.
 eager -C 1 $PORT
+client "$TMP/moment" -n 6 -r 1000 -s 10.3.0.1 -S 250 -w 5000 $V4 $PORT
+must_come 30 has "$TMP/moment" ^done
 client "$TMP/light" -n 40 -r 4 -s 10.3.0.1 -S 250 -w 3000 $V4 $PORT
 must_come 30 has "$TMP/light" ^done
 is "idle: all are served" "$(field "$TMP/light" answered)" 40
