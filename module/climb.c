@@ -414,7 +414,8 @@ static void open_further(struct synq_climb *climb)
 	climb->silent_ns = 0;
 	if (!climb->before) {
 		climb->before = climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base;
-		climb->may_double = !climb->rate && 2 * climb->skip < climb->limit;
+		climb->may_double = !climb->rate && !climb->first_ns &&
+				    2 * climb->skip < climb->limit;
 	}
 	rest(climb, 2ULL * climb->base);
 	climb->skip = 0;
@@ -546,10 +547,9 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 {
 	bool follows = climb->last_ns && now_ns > climb->last_ns &&
 		       now_ns - climb->last_ns < SECOND;
-	u64 ns = follows ? now_ns - climb->last_ns : 0;
+	u64 ns = follows ? now_ns - climb->last_ns : 0, elsewhere_ns = climb->held_elsewhere_ns;
 	bool was_held = climb->held, excused = climb->excused;
 	u32 answered = climb->answered, elsewhere = climb->answered_elsewhere;
-	u64 elsewhere_ns = climb->held_elsewhere_ns;
 
 	climb->answered = 0;
 	climb->answered_elsewhere = 0;

@@ -43,7 +43,8 @@ enum synq_climb_phase {
  * @base: the best limit known, in sixteenths
  * @from: the base before it was raised; 0: it begins, answer by answer
  * @before: the base before the limit was opened; 0: the limit is not open
- * @may_double: it was a guess, and of those let in before fewer than half are to be skipped
+ * @may_double: it was a guess, nothing has been answered yet that says how long that takes, and of
+ *	those let in before fewer than half are to be skipped
  * @busy: busy connections at the last tick
  * @kept: those that the limit does not count, times UNIT: the sum of the last SMOOTH ticks
  * @kept_then: of these, as many as work was done for, in sixteenths, when the base was set

@@ -17,11 +17,11 @@ plan 11
 
 WORKERS=256 SERVICE=100
 
-# served NAME: three times what it can do for 26 s, and preferred ones; five tests
+# served NAME: three times what it can do for 34 s, and preferred ones in the second half; five tests
 served() {
 	local requests since
-	load 30 26
-	pause_ms 8000
+	load 30 34
+	pause_ms 16000
 	requests=$(answers bulk) since=$(ms)
 	preferred 30 2
 	requests=$((($(answers bulk) + 30 - requests) * 1000 / ($(ms) - since)))
