@@ -540,8 +540,8 @@ void synq_climb_hear(struct synq_climb *climb)
  * @busy: connections that are busy and count
  * @kept: those that are busy and do not
  *
- * Called every millisecond or few while connections are held.  Time beyond a second since the
- * last call is ignored.
+ * Called every millisecond or few while connections are held, and once when none is any more.
+ * Time beyond a second since the last call is ignored.
  */
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u32 kept)
 {
