@@ -418,7 +418,7 @@ enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 	/* Rule 2. */
 	if (!held || held->record != record)
 		return SYNQ_HOLD_STRANGER;
-	/* Released by the owner, which is this CPU then. */
+	/* Released by the owner, this CPU; or TCP has just freed it unasked, which harms nobody. */
 	if (READ_ONCE(held->replayed) == skb)
 		return held->forced ? SYNQ_HOLD_FORCED : SYNQ_HOLD_REPLAY;
 	/* The kernel would reset it. */
@@ -479,9 +479,9 @@ static bool is_full(const struct synq_record *record, const struct synq_conf *co
 	u8 p;
 
 	for (p = 0; p <= class->position; p++)
-		n += record->hold.in[conf->order[p]];
+		n += READ_ONCE(record->hold.in[conf->order[p]]);
 	return record->hold.closed || n >= max(backlog / 2, 1U) ||
-	       record->hold.n >= max(backlog, 2U);
+	       READ_ONCE(record->hold.n) >= max(backlog, 2U);
 }
 
 /**

@@ -217,9 +217,9 @@ static void replay(struct synq_held *held, bool has_room)
 	/* Later segments may have raised it: this one would look too old then. */
 	WRITE_ONCE(held->req->ts_recent, held->ts_recent);
 	copy = skb_clone(skb, GFP_ATOMIC);
-	held->replayed = copy ?: skb;
+	WRITE_ONCE(held->replayed, copy ?: skb);
 	had_way = synq_replay(net, copy ?: skb);
-	held->replayed = NULL;
+	WRITE_ONCE(held->replayed, NULL);
 	is_gone = synq_held_is_gone(held);
 	if (has_room && copy && had_way && !held->promoted && !is_gone &&
 	    synq_held_put_back(held, skb))
@@ -408,7 +408,7 @@ static bool is_over(const struct synq_record *record, const struct synq_conf *co
 static bool tick_inside(struct synq_record *record, const struct synq_listener *listener)
 {
 	u32 before = synq_inside_limit(&record->inside, listener), limit;
-	u32 held = record->hold.n + READ_ONCE(record->inside.held);
+	u32 held = READ_ONCE(record->hold.n) + READ_ONCE(record->inside.held);
 
 	synq_inside_tick(record, held);
 	limit = synq_inside_limit(&record->inside, listener);
@@ -434,6 +434,9 @@ static bool release_some(struct synq_record *record)
 	limited = conf && listener.inside;
 	if (!over && limited)
 		again = tick_inside(record, &listener);
+	/* Nobody waits for a place inside any more.  Only this timer writes @held. */
+	else if (record->inside.climb.held)
+		synq_inside_tick(record, 0);
 	/* Requests and new connections take turns in coming first. */
 	if (hold->ticks % 2)
 		synq_request_release(record, conf, &listener);
@@ -450,8 +453,8 @@ static bool release_some(struct synq_record *record)
 	if (!(hold->ticks % 2))
 		synq_request_release(record, conf, &listener);
 	hold->in_vain = budget < AT_ONCE ? 0 : hold->in_vain + 1;
-	/* A slot that opens must be filled within 2 ms. */
-	if (limited)
+	/* A slot that opens must be filled within 2 ms, but for one who does not accept. */
+	if (limited && !sk_acceptq_is_full(record->sk))
 		hold->in_vain = min_t(u32, hold->in_vain, IN_VAIN);
 	if (!over)
 		look_at_some(record, conf);

@@ -13,7 +13,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
-plan 11
+plan 12
 
 WORKERS=256 SERVICE=100
 
@@ -41,13 +41,29 @@ manage
 served "from the beginning"
 stop "$serving"
 
-# Another, which answers for a while without a queue, but for a moment: that two were held then
-# says nothing of those who are answered later.
+# moment: six at once, of whom two are held
+moment() {
+	client "$TMP/moment" -n 6 -r 1000 -s 10.3.0.1 -S 250 -w 5000 $V4 $PORT
+}
+
+# light: answers without a queue
+light() {
+	client "$TMP/light" -n 20 -r 4 -s 10.3.0.1 -S 250 -w 3000 $V4 $PORT
+	must_come 30 has "$TMP/light" ^done
+	is "idle: all are served" "$(field "$TMP/light" answered)" 20
+}
+
+# Another, which answers for a while without a queue, but for two moments: that two were held
+# then says nothing of those who are answered later.  The second ends as nobody is to be held.
 eager -C 1 $PORT
-client "$TMP/moment" -n 6 -r 1000 -s 10.3.0.1 -S 250 -w 5000 $V4 $PORT
+moment
 must_come 30 has "$TMP/moment" ^done
-client "$TMP/light" -n 40 -r 4 -s 10.3.0.1 -S 250 -w 3000 $V4 $PORT
-must_come 30 has "$TMP/light" ^done
-is "idle: all are served" "$(field "$TMP/light" answered)" 40
+light
+moment
+must_come 5 counter_from bulk held_now 1
+sq set enforce off
+must_come 30 has "$TMP/moment" ^done
+light
+sq set enforce on
 served "after it was idle"
 stop "$serving"
