@@ -24,12 +24,25 @@ listen = {tmp}/fpm.sock
 listen.owner = www-data
 listen.backlog = 65535
 pm = static
-pm.max_children = {workers}
+pm.max_children = {children}
 """
 
 PAGE = """\
 <?php
 usleep({us});
+echo str_repeat("x", 1024);
+"""
+
+# So much time of a CPU, however many share it.
+PAGE_CPU = """\
+<?php
+function used_us() {{
+    $r = getrusage();
+    return 1e6 * ($r["ru_utime.tv_sec"] + $r["ru_stime.tv_sec"])
+        + $r["ru_utime.tv_usec"] + $r["ru_stime.tv_usec"];
+}}
+$until = used_us() + {us};
+while (used_us() < $until);
 echo str_repeat("x", 1024);
 """
 
@@ -144,15 +157,18 @@ class Fpm(Eager):
 
     path = "/index.php"
     ready = "fpm.sock"
+    page = PAGE
+    per_worker = 1          # processes
+    on_cpu = ()
 
     def helper(self):
-        (self.tmp / "index.php").write_text(PAGE.format(us=round(1e3 * self.service.ms)))
+        (self.tmp / "index.php").write_text(self.page.format(us=round(1e3 * self.service.ms)))
         (self.tmp / "fpm.conf").write_text(FPM_CONF.format(
-            tmp=self.tmp, workers=self.service.workers))
+            tmp=self.tmp, children=self.per_worker * self.service.workers))
         found = sorted(Path("/usr/sbin").glob("php-fpm*"))
         if not found:
             stop("php-fpm is missing: run scripts/setup bench")
-        return [found[-1], "-n", "-F", "-y", self.tmp / "fpm.conf"]
+        return [*self.on_cpu, found[-1], "-n", "-F", "-y", self.tmp / "fpm.conf"]
 
 
 class NginxBefore(Eager):
@@ -202,6 +218,16 @@ class NginxReuseport(Nginx):
 
     name = "nginx-fpm-reuseport"
     listen = " reuseport"
+
+
+class NginxShared(Nginx):
+    """Before many processes that compute, and share one CPU, which is one worker."""
+
+    name = "nginx-fpm-cpu"
+    computes = True
+    page = PAGE_CPU
+    per_worker = 64
+    on_cpu = ("taskset", "-c", "1")
 
 
 class NginxTls(Nginx):
@@ -290,5 +316,5 @@ class Uvicorn(Eager):
                 2 * s.workers if s.limited else 0]
 
 
-SERVERS = {c.name: c for c in (Nginx, NginxMulti, NginxReuseport, NginxTls, ApacheEvent, Node, Go,
-                               HAProxyOpen, Uvicorn)}
+SERVERS = {c.name: c for c in (Nginx, NginxMulti, NginxReuseport, NginxShared, NginxTls,
+                               ApacheEvent, Node, Go, HAProxyOpen, Uvicorn)}

@@ -40,6 +40,7 @@ class Server:
 
     name = "server"
     processes = 0           # of each worker, besides the first
+    computes = False        # requests share a CPU
     path = "/"
 
     def __init__(self, service):

@@ -42,6 +42,7 @@ CELLS = [
     vary("nginx-fpm", server="nginx-fpm", fast=True),
     vary("nginx-fpm-multi", server="nginx-fpm-multi"),
     vary("nginx-fpm-reuseport", server="nginx-fpm-reuseport"),
+    vary("nginx-fpm-cpu", server="nginx-fpm-cpu", workers=1, service_ms=100.0),
     # An emulated CPU needs 10 ms or more for a handshake of TLS.
     vary("nginx-fpm-tls", server="nginx-fpm-tls", service_ms=400.0, late_ms=50.0,
          deadline_s=10.0),
