@@ -13,7 +13,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
-plan 12
+plan 13
 
 WORKERS=256 SERVICE=100
 
@@ -41,29 +41,35 @@ manage
 served "from the beginning"
 stop "$serving"
 
-# moment: six at once, of whom two are held
+# moment N: so many at once, of whom some are held; all are served
 moment() {
-	client "$TMP/moment" -n 6 -r 1000 -s 10.3.0.1 -S 250 -w 5000 $V4 $PORT
+	client "$TMP/moment" -n "$1" -r 1000 -s 10.3.0.1 -S 250 -w 9000 $V4 $PORT
+	must_come 5 counter_from bulk held_now 1
 }
 
-# light: answers without a queue
+# light NAME: answers without a queue
 light() {
+	must_come 30 has "$TMP/moment" ^done
 	client "$TMP/light" -n 20 -r 4 -s 10.3.0.1 -S 250 -w 3000 $V4 $PORT
 	must_come 30 has "$TMP/light" ^done
-	is "idle: all are served" "$(field "$TMP/light" answered)" 20
+	is "$1: all are served" "$(field "$TMP/light" answered)" 20
 }
 
-# Another, which answers for a while without a queue, but for two moments: that two were held
-# then says nothing of those who are answered later.  The second ends as nobody is to be held.
+# Another, which answers for a while without a queue, but for a moment: that two were held then
+# says nothing of those who are answered later.
 eager -C 1 $PORT
-moment
-must_come 30 has "$TMP/moment" ^done
-light
-moment
-must_come 5 counter_from bulk held_now 1
-sq set enforce off
-must_come 30 has "$TMP/moment" ^done
-light
-sq set enforce on
+moment 6
+light "idle"
 served "after it was idle"
+stop "$serving"
+
+# Likewise if the moment ends because nobody is to be held.
+eager -C 1 $PORT
+moment 6
+sq set enforce off
+light "enforce off"
+sq set enforce on
+moment 30
+check_prompt "enforce off: the limit has not grown" test "$(limit)" -le 12
+must_come 30 has "$TMP/moment" ^done
 stop "$serving"
