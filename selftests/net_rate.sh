@@ -129,8 +129,8 @@ got send 10.200.3.2 50
 is "nor its network" "$got" 5
 
 # --- a rate ---
-fresh 'source-rate 1000/second net-rate 100/second net-burst 10 net-len 16,32'
+fresh 'source-rate 1000/second net-rate 100/second net-burst 100 net-len 16,32'
 send 10.200.1.1 1200 -r 400
-want=$((10 + took / 10))
+want=$((100 + took / 10))
 within "a network's rate" "$(counter bulk admitted)" $((want * 98 / 100)) $((want * 102 / 100 + 1))
 is "all by the network" "$(counters source_exceeded)" "$(counters net_exceeded)"
