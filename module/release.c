@@ -434,8 +434,11 @@ static bool release_some(struct synq_record *record)
 	limited = conf && listener.inside;
 	if (!over && limited)
 		again = tick_inside(record, &listener);
-	/* Nobody waits for a place inside any more.  Only this timer writes @held. */
-	else if (record->inside.climb.held)
+	/*
+	 * Nobody waits for a place inside any more.  Only this timer writes @held.  The crew is
+	 * the namespace's, which stays for a grace period after @leaving is set, and no longer.
+	 */
+	else if (record->inside.climb.held && !READ_ONCE(record->leaving))
 		synq_inside_tick(record, 0);
 	/* Requests and new connections take turns in coming first. */
 	if (hold->ticks % 2)
@@ -453,8 +456,8 @@ static bool release_some(struct synq_record *record)
 	if (!(hold->ticks % 2))
 		synq_request_release(record, conf, &listener);
 	hold->in_vain = budget < AT_ONCE ? 0 : hold->in_vain + 1;
-	/* A slot that opens must be filled within 2 ms, but for one who does not accept. */
-	if (limited && !sk_acceptq_is_full(record->sk))
+	/* A place inside must be filled within 2 ms; but new ones need a slot first. */
+	if (limited && (READ_ONCE(record->inside.held) || !sk_acceptq_is_full(record->sk)))
 		hold->in_vain = min_t(u32, hold->in_vain, IN_VAIN);
 	if (!over)
 		look_at_some(record, conf);
