@@ -418,7 +418,7 @@ enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 	/* Rule 2. */
 	if (!held || held->record != record)
 		return SYNQ_HOLD_STRANGER;
-	/* Released by the owner, this CPU; or TCP has just freed it unasked, which harms nobody. */
+	/* This CPU releases it; or @skb has got the address of a segment that TCP has freed. */
 	if (READ_ONCE(held->replayed) == skb)
 		return held->forced ? SYNQ_HOLD_FORCED : SYNQ_HOLD_REPLAY;
 	/* The kernel would reset it. */
