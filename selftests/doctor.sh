@@ -306,15 +306,15 @@ background "$TMP/follow" synq doctor --watch 100ms --follow 100ms
 following=$LAST
 must_come 10 has "$TMP/follow" "port $PORT"
 sq off
-check "what comes later is told with the module, too" wait_for 10 has "$TMP/follow" "synq is off"
+check "what comes later is told with the module, too" wait_for 30 has "$TMP/follow" "synq is off"
 sq on
 # As long as a look takes on a slow machine.
 pause_ms 6000
 unload_synq
-check "and that it goes" wait_for 10 has "$TMP/follow" "not loaded any more" 1
+check "and that it goes" wait_for 30 has "$TMP/follow" "not loaded any more" 1
 load_synq
 sq apply "$TMP/conf"
 sq off
-check "and what there is when it is back" wait_for 10 has "$TMP/follow" "synq is off" 2
+check "and what there is when it is back" wait_for 30 has "$TMP/follow" "synq is off" 2
 stop "$following"
 unload_synq
