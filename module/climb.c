@@ -36,11 +36,9 @@
  * would get more of the same answers by a higher limit, and all would race.  So what happens at
  * the others, while they hold connections too, counts with each change of the rate.
  *
- * Fail open: the limit is doubled, again and again, while connections are held and nothing is
- * answered for a second, for twice the longest gap between answers, and for twice as long as
- * the connections inside should take.  With the next answer it is what it was, or twice that if
- * it was a guess, and such a gap is known.  Otherwise nothing changes while no connection is
- * held.  An epoch that was interrupted for long begins again.
+ * If answers do not come, the limit is opened, or halved where clients leave (climb_open.c).
+ * Otherwise nothing changes while no connection is held.  An epoch that was interrupted for long
+ * begins again.
  *
  * It does not read a clock or lock: its callers exclude each other.  Pure.
  */
@@ -52,13 +50,10 @@
 #include <linux/time64.h>
 
 #include "climb.h"
+#include "climb_open.h"
 
-#define UNIT		16U			/* of a base */
 #define FIRST		(4U * UNIT)
 #define WARM		(16U * UNIT)
-#define LEAST		(2U * UNIT)
-#define MOST		((1U << 20) * UNIT)
-#define SECOND		((u64)NSEC_PER_SEC)
 
 /* An epoch is over after so many answers and so much time. */
 #define FEW		64
@@ -71,7 +66,6 @@
 #define SEARCH_LONG_NS	SECOND
 
 /* Epochs of rest before a lower limit is tried: the more, the less has changed. */
-#define RESTS_MIN	6
 #define RESTS_MAX	24
 #define NEAR		8	/* an eighth of the base: no change */
 #define EASY		2	/* lower limits in a row that cost nothing, before a search */
@@ -92,16 +86,7 @@
 #define KEPT_MOST	BIT(16)
 #define WINDOW		256	/* answers */
 
-#define QUICK_NS	SECOND
 #define SLOW_NS		(5 * SECOND / 2)
-#define PATIENCE_NS	(4 * SECOND)
-#define GAP_MAX_MS	4000U
-#define EXCUSED_NS	(SECOND / 2)
-
-static u32 whole(u32 base)
-{
-	return (base + UNIT - 1) / UNIT;
-}
 
 /*
  * What the server works on besides, in sixteenths.  A connection that only seems to be busy is
@@ -117,6 +102,8 @@ static u32 kept_of(const struct synq_climb *climb)
 static void restart(struct synq_climb *climb)
 {
 	climb->epoch_ns = 0;
+	climb->took_ns = 0;
+	climb->took_n = 0;
 	climb->loose_ns = 0;
 	climb->answers = 0;
 	climb->elsewhere = 0;
@@ -131,39 +118,28 @@ static void be_warm(struct synq_climb *climb)
 
 static void begin(struct synq_climb *climb, enum synq_climb_phase phase, u32 limit, u32 skip)
 {
+	if (limit != climb->limit)
+		synq_climb_is_new(climb);
 	climb->phase = phase;
-	climb->skip = skip + min(whole(kept_of(climb)), skip);
+	climb->skip = skip + min(synq_climb_whole(kept_of(climb)), skip);
 	climb->settled = false;
 	climb->unsettled_ns = 0;
 	WRITE_ONCE(climb->limit, limit);
 	restart(climb);
 }
 
-static void rest(struct synq_climb *climb, u64 base)
+/* The base is the limit, and is at least @LEAST, and at most @MOST. */
+void synq_climb_rest(struct synq_climb *climb, u64 base)
 {
 	climb->base = clamp_t(u64, base, LEAST, MOST);
 	climb->kept_then = kept_of(climb);
 	climb->rested = 0;
 	climb->searching = false;
-	begin(climb, SYNQ_CLIMB_REST, whole(climb->base), whole(climb->base));
-}
-
-/*
- * The server answers again, so the limit is what it was.  If nothing is known of it, it may be
- * one whose first answer takes long: then one step higher, unless it answers few of those that
- * it is given.
- */
-static void close_again(struct synq_climb *climb)
-{
-	rest(climb, climb->may_double ? min(2 * climb->before, climb->base) : climb->before);
-	climb->searching = !climb->rate;
-	climb->before = 0;
-	climb->gap_ms = max(climb->gap_ms, climb->unheard_ms);
-	climb->unheard_ms = 0;
+	begin(climb, SYNQ_CLIMB_REST, synq_climb_whole(climb->base), synq_climb_whole(climb->base));
 }
 
 /* How long a connection takes, as far as is known. */
-static u64 takes_ns(const struct synq_climb *climb)
+u64 synq_climb_takes_ns(const struct synq_climb *climb)
 {
 	return climb->rate ? div64_u64((u64)climb->limit << 40, climb->rate) : 0;
 }
@@ -174,23 +150,23 @@ static u64 takes_ns(const struct synq_climb *climb)
  */
 static void go_down(struct synq_climb *climb)
 {
-	u32 limit = whole(climb->base), all = limit + whole(kept_of(climb));
+	u32 limit = synq_climb_whole(climb->base), all = limit + synq_climb_whole(kept_of(climb));
 	u32 less = climb->searching ? all / 2 : (3 * all + 4) / 8;
 
 	if (all > 2 * limit) {
-		rest(climb, climb->base);
+		synq_climb_rest(climb, climb->base);
 		return;
 	}
 	limit -= clamp_t(u32, less, 1, max(limit / 2, 1U));
 	begin(climb, SYNQ_CLIMB_DOWN, limit,
-	      takes_ns(climb) > SLOW_NS ? whole(climb->base) : limit);
+	      synq_climb_takes_ns(climb) > SLOW_NS ? synq_climb_whole(climb->base) : limit);
 }
 
 static void go_up(struct synq_climb *climb)
 {
 	climb->from = climb->base;
 	climb->base = min(2 * climb->base + kept_of(climb), MOST);
-	begin(climb, SYNQ_CLIMB_UP, whole(climb->base), whole(climb->from));
+	begin(climb, SYNQ_CLIMB_UP, synq_climb_whole(climb->base), synq_climb_whole(climb->from));
 }
 
 static void search_down(struct synq_climb *climb)
@@ -282,10 +258,25 @@ static void is_another(struct synq_climb *climb, u64 rate, bool more)
 	climb->surprises = 0;
 	set_known(climb, rate);
 	climb->rests = RESTS_MIN;
-	if (more)
+	if (!more)
+		search_down(climb);
+	else if (synq_climb_may_double(climb))
 		go_up(climb);
 	else
-		search_down(climb);
+		synq_climb_rest(climb, climb->base);
+}
+
+/*
+ * Where an answer takes long the first epoch may be as short as a burst of them.  But the server
+ * has not answered more than the limit in the time that one takes (Little's law).
+ */
+static u64 believable(const struct synq_climb *climb, u64 rate)
+{
+	u64 took_ns = div_u64(climb->took_ns, max(climb->took_n, 1U));
+
+	if (took_ns < QUICK_NS / 2 || kept_of(climb))
+		return rate;
+	return min(rate, div64_u64((u64)climb->limit << 40, took_ns));
 }
 
 static void has_rested(struct synq_climb *climb, u64 rate)
@@ -294,11 +285,12 @@ static void has_rested(struct synq_climb *climb, u64 rate)
 	u32 percent = percent_known(climb, rate);
 
 	if (!climb->rate) {
-		set_known(climb, rate);
+		set_known(climb, believable(climb, rate));
 		climb->searching = true;
 		/* Perhaps too many wait for the same workers: more would make all clients leave. */
 		most_ns = climb->first_ns ? 5 * climb->first_ns / 2 : SLOW_NS;
-		if (takes_ns(climb) > clamp_t(u64, most_ns, QUICK_NS, SLOW_NS))
+		if (synq_climb_takes_ns(climb) > clamp_t(u64, most_ns, QUICK_NS, SLOW_NS) ||
+		    !synq_climb_may_double(climb))
 			go_down(climb);
 		else
 			go_up(climb);
@@ -314,6 +306,7 @@ static void has_rested(struct synq_climb *climb, u64 rate)
 		return;
 	}
 	climb->surprises = 0;
+	synq_climb_has_stayed(climb);
 	climb->rate += rate / AVERAGE - climb->rate / AVERAGE;
 	/* Others begin to hold connections, or stop: that is no change of what they can do. */
 	climb->rate_elsewhere = now && then ? then + now / AVERAGE - then / AVERAGE : now;
@@ -334,13 +327,13 @@ static void went_up(struct synq_climb *climb, u64 rate)
 	u64 all;
 
 	if ((!climb->searching || kept > climb->from) && percent < LITTLE_MORE) {
-		rest(climb, climb->from);
+		synq_climb_rest(climb, climb->from);
 		return;
 	}
 	climb->searching = true;
 	if (rate > climb->rate)
 		set_known(climb, rate);
-	if (percent >= MORE && climb->base < MOST) {
+	if (percent >= MORE && climb->base < MOST && synq_climb_may_double(climb)) {
 		go_up(climb);
 		return;
 	}
@@ -358,7 +351,7 @@ static void follow(struct synq_climb *climb, u64 target)
 		climb->rests = min(2 * climb->rests, RESTS_MAX);
 	else
 		climb->rests = RESTS_MIN;
-	rest(climb, (target + base) / 2);
+	synq_climb_rest(climb, (target + base) / 2);
 }
 
 static void went_down(struct synq_climb *climb, u64 rate)
@@ -367,7 +360,7 @@ static void went_down(struct synq_climb *climb, u64 rate)
 	u64 all, target;
 
 	/* It may have grown: that says nothing of how many of all are the limit's. */
-	if (whole(kept) > climb->limit)
+	if (synq_climb_whole(kept) > climb->limit)
 		percent = min(percent, 100U);
 	all = div_u64(with_reserve(climb->limit * UNIT, kept), percent);
 	target = min(all - min_t(u64, all, kept), 2ULL * climb->base);
@@ -380,7 +373,8 @@ static void went_down(struct synq_climb *climb, u64 rate)
 			follow(climb, target);
 		return;
 	}
-	if (percent >= HARDLY && climb->limit > whole(LEAST) && whole(kept) <= climb->limit) {
+	if (percent >= HARDLY && climb->limit > synq_climb_whole(LEAST) &&
+	    synq_climb_whole(kept) <= climb->limit) {
 		if (rate > climb->rate)
 			set_known(climb, (climb->rate + rate) / 2);
 		climb->base = climb->limit * UNIT;
@@ -388,7 +382,7 @@ static void went_down(struct synq_climb *climb, u64 rate)
 		return;
 	}
 	climb->rests = RESTS_MIN;
-	rest(climb, target);
+	synq_climb_rest(climb, target);
 }
 
 static void end_epoch(struct synq_climb *climb)
@@ -403,40 +397,6 @@ static void end_epoch(struct synq_climb *climb)
 		went_down(climb, rate);
 }
 
-static u32 gap_of(const struct synq_climb *climb)
-{
-	return min_t(u64, div_u64(climb->silent_ns, NSEC_PER_MSEC), GAP_MAX_MS);
-}
-
-static void open_further(struct synq_climb *climb)
-{
-	climb->unheard_ms = min(climb->unheard_ms + gap_of(climb), GAP_MAX_MS);
-	climb->silent_ns = 0;
-	if (!climb->before) {
-		climb->before = climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base;
-		climb->may_double = !climb->rate && !climb->first_ns &&
-				    2 * climb->skip < climb->limit;
-	}
-	rest(climb, 2ULL * climb->base);
-	climb->skip = 0;
-}
-
-/*
- * How long a silence may be normal depends on the server: some need seconds for an answer.
- * More connections would only slow it down.
- */
-static u64 patience_ns(const struct synq_climb *climb)
-{
-	u64 busy = min(climb->busy, MOST / UNIT);
-	u64 ns = climb->before ? SECOND : 2 * SECOND;
-
-	if (climb->rate)
-		ns = 2 * div64_u64(busy << 40, climb->rate);
-
-	ns = max_t(u64, ns, 2ULL * climb->gap_ms * NSEC_PER_MSEC);
-	return clamp_t(u64, ns, SECOND, PATIENCE_NS);
-}
-
 /* The first four answers tell how long one takes while few are inside. */
 static void warm_up(struct synq_climb *climb, u64 took_ns)
 {
@@ -447,22 +407,9 @@ static void warm_up(struct synq_climb *climb, u64 took_ns)
 		return;
 	}
 	climb->base = min(climb->base + UNIT, MOST);
+	synq_climb_is_new(climb);
 	if (climb->base >= WARM)
 		be_warm(climb);
-}
-
-static bool is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool excused)
-{
-	if (answered) {
-		climb->gap_ms = max(climb->gap_ms - (climb->rate ? climb->gap_ms / 64 : 0),
-				    gap_of(climb));
-		climb->silent_ns = 0;
-		return false;
-	}
-	climb->silent_ns += ns;
-	if (excused)
-		climb->silent_ns = min(climb->silent_ns, EXCUSED_NS);
-	return climb->silent_ns >= patience_ns(climb);
 }
 
 /* The server does not show what it can do: no connection is held, or it is stopped. */
@@ -472,7 +419,7 @@ static void pass_loose(struct synq_climb *climb, u64 ns, u32 base)
 	if (climb->loose_ns <= max(SECOND, climb->epoch_ns))
 		return;
 	if (climb->phase != SYNQ_CLIMB_REST)
-		rest(climb, base);
+		synq_climb_rest(climb, base);
 	restart(climb);
 }
 
@@ -492,7 +439,8 @@ static bool is_settled(struct synq_climb *climb, u64 ns, u32 busy)
 void synq_climb_init(struct synq_climb *climb)
 {
 	*climb = (struct synq_climb){
-		.base = FIRST, .limit = whole(FIRST), .searching = true, .rests = RESTS_MIN,
+		.base = FIRST, .limit = synq_climb_whole(FIRST), .searching = true,
+		.rests = RESTS_MIN,
 	};
 }
 
@@ -507,6 +455,15 @@ void synq_climb_init(struct synq_climb *climb)
 void synq_climb_answer(struct synq_climb *climb, bool is_kept, u64 took_ns)
 {
 	climb->answered = min(climb->answered, U32_MAX - 1) + 1;
+	/* Until now it has stood still. */
+	if (!climb->served)
+		climb->left = 0;
+	climb->served = min(climb->served, U32_MAX - 1) + 1;
+	climb->deserted = false;
+	if (!climb->skip && took_ns && !is_kept) {
+		climb->took_ns += min(took_ns, LONGEST_NS);
+		climb->took_n++;
+	}
 	climb->kept_answered += is_kept;
 	climb->else_answered += !is_kept;
 	if (climb->kept_answered + climb->else_answered >= WINDOW) {
@@ -514,7 +471,7 @@ void synq_climb_answer(struct synq_climb *climb, bool is_kept, u64 took_ns)
 		climb->else_answered /= 2;
 	}
 	if (unlikely(climb->before))
-		close_again(climb);
+		synq_climb_close_again(climb);
 	if (unlikely(!climb->from) && climb->held && !is_kept)
 		warm_up(climb, took_ns);
 }
@@ -528,8 +485,9 @@ void synq_climb_answer(struct synq_climb *climb, bool is_kept, u64 took_ns)
 void synq_climb_hear(struct synq_climb *climb)
 {
 	climb->silent_ns = 0;
+	climb->deserted = false;
 	if (unlikely(climb->before))
-		close_again(climb);
+		synq_climb_close_again(climb);
 }
 
 /**
@@ -548,7 +506,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 	bool follows = climb->last_ns && now_ns > climb->last_ns &&
 		       now_ns - climb->last_ns < SECOND;
 	u64 ns = follows ? now_ns - climb->last_ns : 0, elsewhere_ns = climb->held_elsewhere_ns;
-	bool was_held = climb->held, excused = climb->excused;
+	bool was_held = climb->held, excused = climb->excused, is_silent;
 	u32 answered = climb->answered, elsewhere = climb->answered_elsewhere;
 
 	climb->answered = 0;
@@ -557,29 +515,35 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 	climb->excused = false;
 	climb->busy = busy + kept;
 	climb->kept += min(kept, KEPT_MOST) * UNIT - climb->kept / SMOOTH;
-	WRITE_ONCE(climb->beside, whole(kept_of(climb)));
+	WRITE_ONCE(climb->beside, synq_climb_whole(kept_of(climb)));
 	climb->last_ns = now_ns;
 	climb->held = held;
 	if (climb->phase == SYNQ_CLIMB_REST)
-		WRITE_ONCE(climb->limit, whole(climb->base));
+		WRITE_ONCE(climb->limit, synq_climb_whole(climb->base));
 	if (!follows) {
 		climb->silent_ns = 0;
+		climb->deserted = false;
+		synq_climb_is_new(climb);
 		restart(climb);
 		return;
 	}
+	climb->limit_ns += ns;
+	if (held && was_held)
+		synq_climb_look_who_left(climb, excused);
 	climb->none_ns = held && was_held ? 0 : climb->none_ns + ns;
 	if (climb->none_ns)
 		climb->silent_ns = 0;
 	/* For a quarter of the time that one takes the server works on as many as before. */
-	if (climb->none_ns > min(takes_ns(climb) / 4, SECOND / 2)) {
+	if (climb->none_ns > min(synq_climb_takes_ns(climb) / 4, SECOND / 2)) {
 		pass_loose(climb, ns, climb->base);
 		return;
 	}
-	if (is_silent(climb, ns, answered, excused)) {
-		open_further(climb);
+	is_silent = synq_climb_is_silent(climb, ns, answered, excused);
+	if (is_silent && !climb->deserted) {
+		synq_climb_open_further(climb);
 		return;
 	}
-	if (excused && climb->silent_ns >= EXCUSED_NS) {
+	if (is_silent || (excused && climb->silent_ns >= EXCUSED_NS)) {
 		pass_loose(climb, ns, climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base);
 		return;
 	}

@@ -33,7 +33,13 @@ enum synq_climb_phase {
  *	the epoch
  * @held_elsewhere_ns: likewise, since the last tick
  * @first_ns: the longest that one of the first answers took
+ * @took_ns: what answers of the epoch took, in all
  * @none_ns: for how long no connection has been held
+ * @limit_ns: for how long the limit has been what it is, while connections were held
+ * @left: clients that have waited with this limit only, for a second or more, and left
+ * @served: answers since the limit is what it is; both begin again after some
+ * @too_many: a base with which too many left, in sixteenths; 0: there was none
+ * @took_n: how many these are
  * @answers: of the epoch
  * @elsewhere: likewise, at other listeners of the same process
  * @answered: since the last tick
@@ -62,6 +68,7 @@ enum synq_climb_phase {
  * @excused: silence does not count in this tick
  * @settled: the limit is in effect
  * @searching: the base is not known
+ * @deserted: a client has left after a second or more, and nothing was answered since
  */
 struct synq_climb {
 	u64 last_ns;
@@ -74,7 +81,13 @@ struct synq_climb {
 	u64 elsewhere_ns;
 	u64 held_elsewhere_ns;
 	u64 first_ns;
+	u64 took_ns;
 	u64 none_ns;
+	u64 limit_ns;
+	u32 left;
+	u32 served;
+	u32 too_many;
+	u32 took_n;
 	u32 answers;
 	u32 elsewhere;
 	u32 answered;
@@ -102,11 +115,13 @@ struct synq_climb {
 	bool excused;
 	bool settled;
 	bool searching;
+	bool deserted;
 };
 
 void synq_climb_init(struct synq_climb *climb);
 void synq_climb_answer(struct synq_climb *climb, bool is_kept, u64 took_ns);
 void synq_climb_hear(struct synq_climb *climb);
+void synq_climb_left(struct synq_climb *climb, u64 waited_ns);
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy,
 		     u32 kept);
 

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What becomes of the limit of climb.c when answers do not come.
+ *
+ * Fail open: it is doubled, again and again, while connections are held and nothing is answered
+ * for a second, for twice the longest gap between answers, and for twice as long as the
+ * connections inside should take.  With the next answer it is what it was, or twice that if it
+ * was a guess, and such a gap is known.
+ *
+ * Not if clients have left since the last answer: then the server has too much to do, and more
+ * would make it worse.  If more than one leaves for two that are answered the limit is halved,
+ * but not below four, whatever the rate: that says nothing when all is done too late.  Only those
+ * count who have waited inside for a second, all of it with this limit; and follow.c tells only of
+ * those who have waited there for as long as they were held, and as others do.  A limit that high
+ * is tried again after some epochs in which fewer left, or at once where a connection is fast.
+ *
+ * Pure.
+ */
+#include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+
+#include "climb_open.h"
+
+#define PATIENCE_NS	(4 * SECOND)
+#define GAP_MAX_MS	4000U
+
+/* Clients that leave. */
+#define LEFT_MIN	4U
+#define LEFT_LEAST	4U	/* limit, as in the beginning */
+#define LEFT_WINDOW	16U	/* these and answers, or twice the limit */
+
+/*
+ * The server answers again, so the limit is what it was.  If nothing is known of it, it may be
+ * one whose first answer takes long: then one step higher, unless it answers few of those that
+ * it is given.
+ */
+void synq_climb_close_again(struct synq_climb *climb)
+{
+	u32 base = climb->may_double ? min(2 * climb->before, climb->base) : climb->before;
+
+	synq_climb_rest(climb, base);
+	climb->searching = !climb->rate;
+	climb->before = 0;
+	climb->gap_ms = max(climb->gap_ms, climb->unheard_ms);
+	climb->unheard_ms = 0;
+}
+
+static u32 gap_of(const struct synq_climb *climb)
+{
+	return min_t(u64, div_u64(climb->silent_ns, NSEC_PER_MSEC), GAP_MAX_MS);
+}
+
+void synq_climb_open_further(struct synq_climb *climb)
+{
+	climb->unheard_ms = min(climb->unheard_ms + gap_of(climb), GAP_MAX_MS);
+	climb->silent_ns = 0;
+	if (!climb->before) {
+		climb->before = climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base;
+		climb->may_double = !climb->rate && !climb->first_ns &&
+				    2 * climb->skip < climb->limit;
+	}
+	synq_climb_rest(climb, 2ULL * climb->base);
+	climb->skip = 0;
+}
+
+/*
+ * How long a silence may be normal depends on the server: some need seconds for an answer.
+ * More connections would only slow it down.
+ */
+static u64 patience_ns(const struct synq_climb *climb)
+{
+	u64 busy = min(climb->busy, MOST / UNIT);
+	u64 ns = climb->before ? SECOND : 2 * SECOND;
+
+	if (climb->rate)
+		ns = 2 * div64_u64(busy << 40, climb->rate);
+
+	ns = max_t(u64, ns, 2ULL * climb->gap_ms * NSEC_PER_MSEC);
+	return clamp_t(u64, ns, SECOND, PATIENCE_NS);
+}
+
+bool synq_climb_is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool excused)
+{
+	if (answered) {
+		climb->gap_ms = max(climb->gap_ms - (climb->rate ? climb->gap_ms / 64 : 0),
+				    gap_of(climb));
+		climb->silent_ns = 0;
+		return false;
+	}
+	climb->silent_ns += ns;
+	if (excused)
+		climb->silent_ns = min(climb->silent_ns, EXCUSED_NS);
+	return climb->silent_ns >= patience_ns(climb);
+}
+
+/* --- clients that leave --- */
+
+/* The limit changes: those that are inside came in with another. */
+void synq_climb_is_new(struct synq_climb *climb)
+{
+	climb->limit_ns = 0;
+	climb->left = 0;
+	climb->served = 0;
+}
+
+/**
+ * synq_climb_left() - a client has left before it was answered
+ * @climb: of the listener
+ * @waited_ns: for so long it has waited inside, which is as long as it was held, or longer
+ */
+void synq_climb_left(struct synq_climb *climb, u64 waited_ns)
+{
+	if (waited_ns < QUICK_NS)
+		return;
+	climb->deserted = true;
+	if (waited_ns <= climb->limit_ns)
+		climb->left = min(climb->left, U32_MAX - 1) + 1;
+}
+
+static void halve(struct synq_climb *climb)
+{
+	u32 base = climb->phase == SYNQ_CLIMB_DOWN ? climb->limit * UNIT : climb->base;
+
+	climb->too_many = base;
+	climb->from = climb->from ?: base;
+	climb->before = 0;
+	climb->unheard_ms = 0;
+	climb->rate = 0;
+	climb->surprises = 0;
+	climb->easy = 0;
+	climb->rests = RESTS_MIN;
+	synq_climb_rest(climb, base / 2);
+	climb->searching = true;
+}
+
+/*
+ * Does the limit make clients leave?  Not if the server stands still.  Nor if it is as low as it
+ * was in the beginning: who can make clients leave could keep out all others.
+ */
+void synq_climb_look_who_left(struct synq_climb *climb, bool excused)
+{
+	u64 all = (u64)climb->left + climb->served;
+
+	if (2ULL * climb->left > climb->served && climb->served &&
+	    climb->left >= max(LEFT_MIN, climb->limit / 2) &&
+	    climb->limit > LEFT_LEAST) {
+		halve(climb);
+	} else if (excused || climb->silent_ns >= PATIENCE_NS ||
+		   all >= max(LEFT_WINDOW, 2 * climb->limit)) {
+		climb->left = 0;
+		climb->served = 0;
+	}
+}
+
+/* Not if so many were too many; but where they would be answered within a second nobody leaves. */
+bool synq_climb_may_double(const struct synq_climb *climb)
+{
+	return !climb->too_many ||
+	       synq_climb_whole(2 * climb->base) < synq_climb_whole(climb->too_many) ||
+	       (climb->rate && synq_climb_takes_ns(climb) < QUICK_NS / 2);
+}
+
+/* An epoch is over in which the limit was right. */
+void synq_climb_has_stayed(struct synq_climb *climb)
+{
+	if (climb->served > 4ULL * climb->left)
+		climb->too_many = min(climb->too_many + climb->too_many / 4, MOST);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of climb_open.c, in user space: clients that leave before they are answered.  Run
+ * by "make -C module/test check".
+ *
+ * The server has so many workers, each of which answers so often in a second.
+ */
+#include <linux/minmax.h>
+#include <linux/time64.h>
+#include <linux/types.h>
+
+#include "climb.h"
+#include "tap.h"
+
+#define MS	((u64)NSEC_PER_MSEC)
+#define WORKERS	16U
+#define RATE	5
+
+struct server {
+	struct synq_climb climb;
+	u64 now_ns;
+	u32 parts;		/* of an answer: of a thousand */
+	bool is_stopped;
+	bool is_slow;		/* answers one in a second */
+	u32 leave_ms;		/* one leaves every so many, or none, ... */
+	u64 waited_ns;		/* ... after so long */
+};
+
+/* With connections held. */
+static void run(struct server *s, u32 ms)
+{
+	u32 i;
+
+	for (i = 1; i <= ms; i++) {
+		u32 limit = synq_climb_limit(&s->climb);
+		u64 takes_ns = NSEC_PER_SEC / RATE * max(limit, WORKERS) / WORKERS;
+
+		s->now_ns += MS;
+		s->parts += s->is_stopped ? 0 : s->is_slow ? 1 : min(limit, WORKERS) * RATE;
+		for (; s->parts >= 1000; s->parts -= 1000)
+			synq_climb_answer(&s->climb, false, takes_ns);
+		if (s->leave_ms && i % s->leave_ms == 0)
+			synq_climb_left(&s->climb, s->waited_ns);
+		synq_climb_tick(&s->climb, s->now_ns, 100, limit, 0);
+	}
+}
+
+/* Which has found its limit; returns that. */
+static u32 begin(struct server *s)
+{
+	*s = (struct server){ .now_ns = 1 };
+	synq_climb_init(&s->climb);
+	run(s, 60000);
+	return s->climb.base / 16;
+}
+
+static bool halves(void)
+{
+	struct server s;
+	u32 before = begin(&s), after;
+
+	s.is_slow = true;
+	s.leave_ms = 100;
+	s.waited_ns = 1500 * MS;
+	run(&s, 3500);
+	after = s.climb.base / 16;
+	check(before >= WORKERS && before <= 2 * WORKERS, "%u", before);
+	check(after >= before / 4 && after <= before / 2, "%u, then %u", before, after);
+	/* Each must have waited with the new limit. */
+	run(&s, 60000);
+	check(synq_climb_limit(&s.climb) <= 4, "%u", synq_climb_limit(&s.climb));
+	return true;
+}
+
+static bool comes_back(void)
+{
+	struct server s;
+	u32 before = begin(&s);
+
+	s.is_slow = true;
+	s.leave_ms = 100;
+	s.waited_ns = 1500 * MS;
+	run(&s, 30000);
+	s.is_slow = false;
+	s.leave_ms = 0;
+	run(&s, 30000);
+	check(s.climb.base / 16 >= WORKERS - 2 && s.climb.base / 16 <= 2 * before,
+	      "%u, then %u", before, s.climb.base / 16);
+	return true;
+}
+
+/* It stands still, and all leave: that says nothing of the limit. */
+static bool spares_the_stopped(void)
+{
+	struct server s;
+	u32 before = begin(&s);
+
+	s.is_stopped = true;
+	s.leave_ms = 100;
+	s.waited_ns = 1500 * MS;
+	run(&s, 60000);
+	check(s.climb.base / 16 >= before / 2 && s.climb.base / 16 <= 4 * before, "%u, then %u",
+	      before, s.climb.base / 16);
+	s.is_stopped = false;
+	s.leave_ms = 0;
+	run(&s, 10000);
+	check(s.climb.base / 16 >= WORKERS - 2 && s.climb.base / 16 <= 2 * before,
+	      "%u, then %u", before, s.climb.base / 16);
+	return true;
+}
+
+/* Nobody leaves: it opens as ever. */
+static bool opens_otherwise(void)
+{
+	struct server s;
+	u32 before = begin(&s);
+
+	s.is_stopped = true;
+	run(&s, 5000);
+	check(synq_climb_limit(&s.climb) > before, "%u", synq_climb_limit(&s.climb));
+	return true;
+}
+
+/* One has left: what is wrong is not that answers are not seen. */
+static bool stays_closed(void)
+{
+	struct server s;
+	u32 before;
+
+	begin(&s);
+	run(&s, 1000);
+	before = s.climb.base / 16;
+	s.is_stopped = true;
+	synq_climb_left(&s.climb, 1500 * MS);
+	run(&s, 20000);
+	check(s.climb.base / 16 <= before && !s.climb.before, "%u", s.climb.base / 16);
+	/* The next answer is the end of that. */
+	synq_climb_answer(&s.climb, false, 0);
+	run(&s, 5000);
+	check(synq_climb_limit(&s.climb) > before, "%u", synq_climb_limit(&s.climb));
+	return true;
+}
+
+/* How many leave, after how long, and what must not change. */
+static bool spares(void)
+{
+	static const struct {
+		u32 leave_ms;
+		u64 waited_ns;
+	} some[] = {
+		{ 100, 900 * MS },		/* soon: of themselves */
+		{ 100, 500000 * MS },		/* let in with another limit */
+		{ 50, 0 },
+		{ 100, 1500 * MS },		/* 10 in a second, of 80 */
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(some); i++) {
+		struct server s;
+
+		begin(&s);
+		s.leave_ms = some[i].leave_ms;
+		s.waited_ns = some[i].waited_ns;
+		run(&s, 60000);
+		check(s.climb.base / 16 >= WORKERS && s.climb.base / 16 <= 2 * WORKERS,
+		      "case %u: %u", i, s.climb.base / 16);
+		check(!s.climb.too_many, "case %u", i);
+	}
+	return true;
+}
+
+static const struct tap_case cases[] = {
+	{ "halves where clients leave", halves },
+	{ "comes back", comes_back },
+	{ "spares a server that stands still", spares_the_stopped },
+	{ "opens if none leaves", opens_otherwise },
+	{ "does not open if one has", stays_closed },
+	{ "spares those who leave for other reasons", spares },
+};
+
+int main(void)
+{
+	return tap_run(cases, ARRAY_SIZE(cases));
+}
