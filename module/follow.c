@@ -28,6 +28,10 @@
  *		the pong of a websocket.  It does not count, nor does its next request, until
  *		one is answered in time; nor does the time that this one took.
  * held		its request waits in request.c; the server has not got it yet.
+ * gone		its client has left unanswered, and it has ended.  Some servers go on with the
+ *		work, and do not show it.  So it counts as busy until one whose request came later
+ *		is answered, or for half of the time after which it would be stuck; but not if the
+ *		server has never answered anything.
  *
  * Whatever the server sends after the request is an answer.  A server's banner is none, nor
  * is what it sends of itself after a handshake of TLS 1.3 (tls.c); its first flight of a TLS
@@ -47,10 +51,12 @@
  * 1. A connection is found under rcu_read_lock(), in a hash of all of them or in a list, and
  *    used in that section; it is freed a grace period after it has left hash and lists.
  * 2. It is changed under the lock of its record, while it is not dead; it becomes dead under
- *    the lock, and leaves the hash at that moment.
+ *    the lock, and leaves the hash at that moment.  One that is gone is dead, and in its list:
+ *    it is only counted until it is freed, under the lock.
  * 3. Before a record is removed it is closed under the lock, and all its connections
- *    leave the hash.  A reader that has found one before is in an RCU section that keeps the
- *    record, which is freed a grace period after that (record.c).
+ *    leave the hash and all lists (forget.c); no other is gone after that.  A reader that has
+ *    found one before is in an RCU section that keeps the record, which is freed a grace period
+ *    after that (record.c).
  *
  * The lock is innermost: what is called with it takes no other.
  *
@@ -76,6 +82,7 @@
 #define LOOK_AT_ONCE	64
 #define LOOKS		64
 #define AT_ONCE		256
+#define SOME		16
 #define ALL_MAX		1048576
 #define STUCK_LEAST_NS	(250ULL * NSEC_PER_MSEC)
 #define STUCK_MOST_NS	(10ULL * NSEC_PER_SEC)
@@ -140,6 +147,8 @@ static struct list_head *list_of(struct synq_inside *inside,
 		return &inside->busy;
 	case SYNQ_INSIDE_HELD:
 		return &inside->late[slot];
+	case SYNQ_INSIDE_GONE:
+		return &inside->gone;
 	default:
 		return &inside->quiet;
 	}
@@ -156,23 +165,67 @@ static void set_state(struct synq_followed *conn, enum synq_inside_state state)
 	list_move_tail(&conn->list, list_of(inside, state, conn->slot));
 }
 
-void synq_followed_end(struct synq_followed *conn)
+/*
+ * Its client has ended it, and not at once: that would be a farewell, or half of a connection.  If
+ * its server has ended it, that knows that there is nothing to do.
+ */
+static bool is_worked_on(const struct synq_followed *conn)
 {
-	struct synq_inside *inside = &conn->record->inside;
+	const struct synq_inside *inside = &conn->record->inside;
 
+	return conn->state == SYNQ_INSIDE_BUSY &&
+	       READ_ONCE(conn->ended_ns) > conn->since_ns + FRESH_NS &&
+	       inside->reached_ns && !inside->closed && conn->slot != SYNQ_SLOT_LOCAL;
+}
+
+/* It is not found any more. */
+static void die(struct synq_followed *conn)
+{
 	if (synq_followed_is_waiting(conn->state))
 		synq_followed_count(conn, SYNQ_COUNT_UNANSWERED);
 	if (conn->state == SYNQ_INSIDE_HELD)
 		synq_request_end(conn);
-	count_in(conn, -1);
-	list_del(&conn->list);
 	list_del(&conn->doubt);
 	conn->dead = true;
-	inside->n--;
+	rhashtable_remove_fast(&table, &conn->node, params);
+}
+
+void synq_followed_forget(struct synq_followed *conn)
+{
+	if (!conn->dead)
+		die(conn);
+	count_in(conn, -1);
+	list_del(&conn->list);
+	conn->record->inside.n--;
 	atomic_dec(&conn->record->sn->followed);
 	atomic_dec(&all);
-	rhashtable_remove_fast(&table, &conn->node, params);
 	kfree_rcu(conn, rcu);
+}
+
+/*
+ * It may be that it had no time left when it was let in, or that it leaves sooner than others are
+ * answered: that says nothing of the server.
+ */
+static void tell_left(struct synq_followed *conn)
+{
+	struct synq_inside *inside = &conn->record->inside;
+	u64 waited_ns = READ_ONCE(conn->ended_ns) - conn->since_ns;
+
+	if (waited_ns >= conn->held_ns && waited_ns >= inside->mean_ns)
+		synq_climb_left(&inside->climb, waited_ns);
+}
+
+void synq_followed_end(struct synq_followed *conn)
+{
+	bool is_gone = is_worked_on(conn);
+
+	die(conn);
+	if (!is_gone) {
+		synq_followed_forget(conn);
+		return;
+	}
+	tell_left(conn);
+	set_state(conn, SYNQ_INSIDE_GONE);
 }
 
 /* It may have ended, or do so now. */
@@ -214,6 +267,8 @@ void synq_followed_begin(struct synq_followed *conn, u64 now_ns)
 {
 	if (synq_followed_is_waiting(conn->state))
 		return;
+	if (conn->state == SYNQ_INSIDE_HELD)
+		conn->held_ns = now_ns - min(conn->since_ns, now_ns);
 	conn->since_ns = now_ns;
 	conn->on_trial = conn->was_stuck;
 	set_state(conn, conn->was_stuck ? SYNQ_INSIDE_STUCK :
@@ -226,6 +281,31 @@ static u64 longest_ns(const struct synq_inside *inside)
 	return clamp(STUCK_MEANS * inside->mean_ns, STUCK_LEAST_NS, STUCK_MOST_NS);
 }
 
+/*
+ * Those that the server works on no more; returns how many.  The others are looked at again after
+ * all others.
+ */
+static unsigned int let_go(struct synq_inside *inside, unsigned int budget, u64 now_ns)
+{
+	u64 longest = longest_ns(inside) / 2;
+	struct synq_followed *conn, *next;
+	unsigned int n = 0;
+	LIST_HEAD(stay);
+
+	list_for_each_entry_safe(conn, next, &inside->gone, list) {
+		if (!budget--)
+			break;
+		if (conn->since_ns <= inside->reached_ns || conn->since_ns + longest < now_ns) {
+			synq_followed_forget(conn);
+			n++;
+		} else {
+			list_move_tail(&conn->list, &stay);
+		}
+	}
+	list_splice_tail(&stay, &inside->gone);
+	return n;
+}
+
 void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_ns)
 {
 	struct synq_inside *inside = &conn->record->inside;
@@ -236,6 +316,13 @@ void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_
 	if (was == SYNQ_INSIDE_GREETED && !synq_tls_is_over(&conn->tls))
 		return;
 	if (synq_followed_is_waiting(was)) {
+		if (!is_greeting && !conn->on_trial && conn->slot != SYNQ_SLOT_LOCAL) {
+			inside->reached_ns = max(inside->reached_ns, conn->since_ns);
+			/* While nobody is held there is no tick. */
+			let_go(inside, SOME, now_ns);
+		}
+		if (!is_greeting)
+			conn->held_ns = 0;
 		synq_followed_count(conn, synq_count_of_time(SYNQ_COUNT_ANSWERED,
 							     SYNQ_COUNT_ANSWERED_LONGER, ns));
 		/* By the limit at the time when it was found: it may be higher by now. */
@@ -285,12 +372,13 @@ static void replace(const struct synq_endpoints *key)
  * @child: its socket
  * @req: its request
  * @skb: the segment that it was promoted by, as TCP has it
+ * @held_ns: for how long it was held before
  *
  * Context: BH off, rcu_read_lock()
  */
 void synq_follow_enter(struct synq_record *record, const struct synq_class *class,
 		       const struct sock *child, const struct request_sock *req,
-		       const struct sk_buff *skb)
+		       const struct sk_buff *skb, u64 held_ns)
 {
 	struct synq_inside *inside = &record->inside;
 	const struct tcphdr *th = tcp_hdr(skb);
@@ -324,6 +412,7 @@ void synq_follow_enter(struct synq_record *record, const struct synq_class *clas
 	INIT_LIST_HEAD(&conn->doubt);
 	conn->state = SYNQ_INSIDE_FRESH;
 	conn->since_ns = ktime_get_ns();
+	conn->held_ns = held_ns;
 	spin_lock(&inside->lock);
 	err = inside->closed ? -ENOENT :
 	      rhashtable_lookup_insert_fast(&table, &conn->node, params);
@@ -366,13 +455,17 @@ static void age(struct list_head *list, u64 most_ns, enum synq_inside_state next
 	}
 }
 
-/* Moves the connections whose time has passed to the next state.  With the lock. */
-void synq_follow_age(struct synq_inside *inside, u64 now_ns)
+/*
+ * Moves the connections whose time has passed to the next state.  With the lock.  Returns whether
+ * more than that are to be let go of.
+ */
+bool synq_follow_age(struct synq_inside *inside, u64 now_ns)
 {
 	lockdep_assert_held(&inside->lock);
 	age(&inside->fresh, FRESH_NS, SYNQ_INSIDE_QUIET, now_ns);
 	age(&inside->greeted, GREETED_NS, SYNQ_INSIDE_QUIET, now_ns);
 	age(&inside->busy, longest_ns(inside), SYNQ_INSIDE_STUCK, now_ns);
+	return let_go(inside, AT_ONCE, now_ns) == AT_ONCE;
 }
 
 /* --- connections that have ended unseen --- */
@@ -448,15 +541,16 @@ unsigned int synq_follow_check(struct synq_inside *inside)
 	return n;
 }
 
-/* Returns how many it has looked up. */
+/* Returns how many it has looked up; as many as it may if there is more to do. */
 static unsigned int look_for_some(struct synq_inside *inside)
 {
 	struct synq_followed *conn[LOOK_AT_ONCE], *next;
 	u64 now_ns = ktime_get_ns();
 	unsigned int n = 0;
+	bool more;
 
 	spin_lock_bh(&inside->lock);
-	synq_follow_age(inside, now_ns);
+	more = synq_follow_age(inside, now_ns);
 	list_for_each_entry(next, &inside->quiet, list) {
 		if (n == LOOK_AT_ONCE || since(next->looked) < LOOK_PERIOD)
 			break;
@@ -464,7 +558,7 @@ static unsigned int look_for_some(struct synq_inside *inside)
 	}
 	spin_unlock_bh(&inside->lock);
 	look_up(inside, conn, n);
-	return n;
+	return more ? LOOK_AT_ONCE : n;
 }
 
 /**
@@ -484,112 +578,4 @@ void synq_follow_tend(struct synq_record *record)
 		rcu_read_unlock();
 		cond_resched();
 	} while (n == LOOK_AT_ONCE && --looks);
-}
-
-/* --- the configuration changes --- */
-
-static unsigned int leave_some(struct synq_inside *inside, struct list_head *list,
-			       unsigned int n)
-{
-	struct synq_followed *conn;
-
-	while (n && (conn = list_first_entry_or_null(list, struct synq_followed, list))) {
-		synq_followed_end(conn);
-		n--;
-	}
-	return n;
-}
-
-/**
- * synq_follow_leave() - forget all connections
- * @record: of the listener
- * @close: follow no new ones, either
- *
- * Context: process
- */
-void synq_follow_leave(struct synq_record *record, bool close)
-{
-	struct synq_inside *inside = &record->inside;
-	unsigned int left;
-	u8 slot;
-
-	do {
-		spin_lock_bh(&inside->lock);
-		if (close)
-			inside->closed = true;
-		left = leave_some(inside, &inside->fresh, AT_ONCE);
-		left = leave_some(inside, &inside->greeted, left);
-		left = leave_some(inside, &inside->busy, left);
-		for (slot = 0; slot < SYNQ_SLOTS; slot++)
-			left = leave_some(inside, &inside->late[slot], left);
-		left = leave_some(inside, &inside->quiet, left);
-		spin_unlock_bh(&inside->lock);
-		cond_resched();
-	} while (!left);
-	do {
-		rcu_read_lock();
-		left = synq_request_give(record);
-		rcu_read_unlock();
-		cond_resched();
-	} while (!left);
-}
-
-static bool has_limit(const struct synq_record *record)
-{
-	struct synq_listener listener;
-	bool has;
-
-	rcu_read_lock();
-	has = synq_record_conf(record, &listener) && listener.inside;
-	rcu_read_unlock();
-	return has;
-}
-
-/* Forgets some connections of a list; returns false if there may be more. */
-static bool forget(struct list_head *list, u32 slots)
-{
-	unsigned int budget = AT_ONCE;
-	struct synq_followed *conn, *next;
-
-	list_for_each_entry_safe(conn, next, list, list) {
-		if (!(slots & BIT(conn->slot)))
-			continue;
-		synq_followed_end(conn);
-		if (!--budget)
-			return false;
-	}
-	return true;
-}
-
-/**
- * synq_follow_renew() - adapt to a new snapshot
- * @record: of the listener
- * @slots: slots that belong to another class now, as bits
- *
- * Context: process
- */
-void synq_follow_renew(struct synq_record *record, u32 slots)
-{
-	struct synq_inside *inside = &record->inside;
-	bool all_gone;
-	u8 slot;
-
-	if (!READ_ONCE(inside->n))
-		return;
-	if (!has_limit(record)) {
-		synq_follow_leave(record, false);
-		return;
-	}
-	if (!slots)
-		return;
-	do {
-		spin_lock_bh(&inside->lock);
-		all_gone = forget(&inside->fresh, slots) &&
-			   forget(&inside->greeted, slots) && forget(&inside->busy, slots) &&
-			   forget(&inside->quiet, slots);
-		for (slot = 0; slot < SYNQ_SLOTS && all_gone; slot++)
-			all_gone = forget(&inside->late[slot], slots);
-		spin_unlock_bh(&inside->lock);
-		cond_resched();
-	} while (!all_gone);
 }

@@ -45,6 +45,8 @@ struct synq_endpoints {
  * @doubt: of those that may have ended
  * @doubted: 32 bits of jiffies, when that was found
  * @since_ns: monotonic clock, when its request came, or was held, or its hello was answered
+ * @ended_ns: when the first FIN or reset has come from the client; 0: none has
+ * @held_ns: for how long it was held, or its request was, before the server had that
  * @served: as @doubted, when it was answered first; 0: it was not
  * @looked: as @doubted, when it became quiet, or was looked up
  * @came: the next sequence number from the client
@@ -59,7 +61,7 @@ struct synq_endpoints {
  * @was_stuck: its last request was answered too late
  * @on_trial: its present request does not count, since it was stuck before
  * @is_reset: a reset waits behind its request
- * @dead: it has left the hash
+ * @dead: it has left the hash; it may be gone, and count
  * @tls: how far its handshake is, if it has one
  * @rcu: freed after a grace period
  */
@@ -70,6 +72,8 @@ struct synq_followed {
 	struct list_head list;
 	struct list_head doubt;
 	u64 since_ns;
+	u64 ended_ns;
+	u64 held_ns;
 	u32 doubted;
 	u32 served;
 	u32 looked;
@@ -106,6 +110,7 @@ void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_
 void synq_followed_set_data(struct synq_tls_data *data, const struct sk_buff *skb, u32 len);
 void synq_followed_doubt(struct synq_followed *conn);
 void synq_followed_end(struct synq_followed *conn);
+void synq_followed_forget(struct synq_followed *conn);
 
 static inline bool synq_followed_is_waiting(enum synq_inside_state state)
 {
@@ -119,10 +124,12 @@ void synq_follow_module_exit(void);
 
 void synq_follow_enter(struct synq_record *record, const struct synq_class *class,
 		       const struct sock *child, const struct request_sock *req,
-		       const struct sk_buff *skb);
-void synq_follow_age(struct synq_inside *inside, u64 now_ns);
+		       const struct sk_buff *skb, u64 held_ns);
+bool synq_follow_age(struct synq_inside *inside, u64 now_ns);
 unsigned int synq_follow_check(struct synq_inside *inside);
 void synq_follow_tend(struct synq_record *record);
+
+/* forget.c */
 void synq_follow_leave(struct synq_record *record, bool close);
 void synq_follow_renew(struct synq_record *record, u32 slots);
 

@@ -540,8 +540,7 @@ int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 	}
 	spin_unlock(&hold->lock);
 	if (!err)
-		trace_synq_hold(record->counters->port, class->name,
-				READ_ONCE(hold->n));
+		trace_synq_hold(record->counters->port, class->name, READ_ONCE(hold->n));
 out:
 	if (err) {
 		kfree_skb(copy);
@@ -560,18 +559,21 @@ out:
  * The time held must not be part of the child's round trip time.
  *
  * Context: BH off, rcu_read_lock()
+ * Return: for how long it was held, ns
  */
-void synq_hold_promoting(struct request_sock *req)
+u64 synq_hold_promoting(struct request_sock *req)
 {
+	u64 now_ns = ktime_get_ns();
 	struct synq_held *held = find(req);
 
 	if (!held)
-		return;
+		return 0;
 	held->retrans = req->num_retrans;
 	held->synack_us = tcp_rsk(req)->snt_synack;
-	tcp_rsk(req)->snt_synack = div_u64(ktime_get_ns(), NSEC_PER_USEC) - held->rtt_us;
+	tcp_rsk(req)->snt_synack = div_u64(now_ns, NSEC_PER_USEC) - held->rtt_us;
 	req->num_retrans = 0;
 	synq_set_accecn_fail_mode(req, held->fail_mode);
+	return now_ns - held->since_ns;
 }
 
 /**

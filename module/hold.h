@@ -78,7 +78,7 @@ enum synq_hold_answer synq_hold_ask(struct synq_record *record,
 int synq_hold_add(struct synq_record *record, const struct synq_conf *conf,
 		  const struct synq_class *class, struct sk_buff *skb,
 		  struct request_sock *req);
-void synq_hold_promoting(struct request_sock *req);
+u64 synq_hold_promoting(struct request_sock *req);
 void synq_hold_promoted(struct request_sock *req, bool promoted);
 void synq_hold_arm(struct synq_record *record);
 bool synq_hold_take_bytes(struct synq_net *sn, u32 own_bytes, u32 bytes);

@@ -69,6 +69,7 @@ void synq_inside_init(struct synq_inside *inside)
 	INIT_LIST_HEAD(&inside->fresh);
 	INIT_LIST_HEAD(&inside->greeted);
 	INIT_LIST_HEAD(&inside->busy);
+	INIT_LIST_HEAD(&inside->gone);
 	INIT_LIST_HEAD(&inside->quiet);
 	INIT_LIST_HEAD(&inside->doubted);
 	/* One short answer says little: those that take longer need not be stuck. */
@@ -534,6 +535,8 @@ bool synq_seen_in(const struct net *net, struct sk_buff *skb, const struct tcphd
 		return false;
 	state = READ_ONCE(conn->state);
 	from = READ_ONCE(conn->came);
+	if ((th->fin || th->rst) && !READ_ONCE(conn->ended_ns))
+		WRITE_ONCE(conn->ended_ns, ktime_get_ns());
 	if (unlikely(state == SYNQ_INSIDE_HELD) && okfn &&
 	    synq_request_follow(conn, skb, th, len, okfn))
 		return true;

@@ -33,6 +33,7 @@ struct synq_record;
  *	requests back
  * @SYNQ_INSIDE_STUCK: it has waited for so long that it does not count
  * @SYNQ_INSIDE_HELD: it has sent something that the server has not got yet (request.c)
+ * @SYNQ_INSIDE_GONE: it has ended while it was busy, and the server may go on with its work
  */
 enum synq_inside_state {
 	SYNQ_INSIDE_QUIET,
@@ -42,6 +43,7 @@ enum synq_inside_state {
 	SYNQ_INSIDE_KEPT,
 	SYNQ_INSIDE_STUCK,
 	SYNQ_INSIDE_HELD,
+	SYNQ_INSIDE_GONE,
 	SYNQ_INSIDE_STATES
 };
 
@@ -55,6 +57,7 @@ enum synq_inside_state {
  * @fresh: fresh connections, the oldest first
  * @greeted: likewise
  * @busy: busy connections, likewise
+ * @gone: those that are gone
  * @late: connections with a held request, by slot, likewise
  * @quiet: all others
  * @doubted: those of all states that may have ended; whether there are any may be read without
@@ -64,6 +67,7 @@ enum synq_inside_state {
  * @due: segments that are not held any more and have to be given to IP
  * @mean_ns: mean time to the first byte of an answer
  * @answered_ns: monotonic clock, when the last answer went out, or the limit was doubled
+ * @reached_ns: when the latest of the requests came that were answered; 0: none was
  * @ticked_ns: when synq_inside_tick() was called last
  * @drained_ns: when the accept queue was last seen empty
  * @crew: of the process that has opened the listener; NULL: not known; written under
@@ -82,6 +86,7 @@ struct synq_inside {
 	struct list_head fresh;
 	struct list_head greeted;
 	struct list_head busy;
+	struct list_head gone;
 	struct list_head late[SYNQ_SLOTS];
 	struct list_head quiet;
 	struct list_head doubted;
@@ -90,6 +95,7 @@ struct synq_inside {
 	struct sk_buff_head due;
 	u64 mean_ns;
 	u64 answered_ns;
+	u64 reached_ns;
 	u64 ticked_ns;
 	u64 drained_ns;
 	struct synq_crew *crew;
@@ -140,6 +146,7 @@ static inline u32 synq_inside_kept(const struct synq_inside *inside, u8 slot)
 static inline u32 synq_inside_own(const struct synq_inside *inside, u8 slot)
 {
 	return READ_ONCE(inside->in[SYNQ_INSIDE_BUSY][slot]) +
+	       READ_ONCE(inside->in[SYNQ_INSIDE_GONE][slot]) +
 	       READ_ONCE(inside->in[SYNQ_INSIDE_FRESH][slot]) +
 	       DIV_ROUND_UP(READ_ONCE(inside->in[SYNQ_INSIDE_GREETED][slot]), 4);
 }

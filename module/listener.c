@@ -141,6 +141,7 @@ static struct sock *ask(const struct synq_pair *pair, const struct sock *sk,
 		.req = req,
 		.final = final_of(dst, req_unhash),
 	};
+	u64 held_ns = 0;
 	bool asked;
 
 	smp_rmb();	/* of @pair; with cmpxchg() in borrow() */
@@ -184,9 +185,8 @@ static struct sock *ask(const struct synq_pair *pair, const struct sock *sk,
 	}
 	asked = req_unhash && synq_acceptq_was_asked(sk, req);
 	if (held != SYNQ_HOLD_STRANGER)
-		synq_hold_promoting(req);
-	child = pair->syn_recv_sock(sk, skb, req, dst, req_unhash,
-				    own_req SYNQ_SYN_RECV_REST);
+		held_ns = synq_hold_promoting(req);
+	child = pair->syn_recv_sock(sk, skb, req, dst, req_unhash, own_req SYNQ_SYN_RECV_REST);
 	if (held != SYNQ_HOLD_STRANGER)
 		synq_hold_promoted(req, child && *own_req);
 	if (child)
@@ -197,7 +197,7 @@ static struct sock *ask(const struct synq_pair *pair, const struct sock *sk,
 		synq_count(record->counters, gate.class->slot, SYNQ_COUNT_PROMOTED);
 		trace_synq_promote(record->counters->port, gate.class->name, held);
 		if (listener.inside)
-			synq_follow_enter(record, gate.class, child, req, skb);
+			synq_follow_enter(record, gate.class, child, req, skb, held_ns);
 		if (held == SYNQ_HOLD_STRANGER)
 			synq_gate_promoted(&gate, asked);
 	}

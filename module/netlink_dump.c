@@ -332,6 +332,7 @@ static int put_counters(struct sk_buff *skb, struct synq_net *sn,
 			    now.inside[SYNQ_INSIDE_FRESH] +
 			    now.inside[SYNQ_INSIDE_GREETED] +
 			    now.inside[SYNQ_INSIDE_BUSY] +
+			    now.inside[SYNQ_INSIDE_GONE] +
 			    now.inside[SYNQ_INSIDE_KEPT]) ||
 	    synq_nl_put_u64(skb, SYNQ_A_COUNTERS_STUCK_NOW,
 			    now.inside[SYNQ_INSIDE_STUCK]) ||

@@ -20,6 +20,7 @@
  * -w ms after each connection's start; -K FILE stays until FILE exists.  -k
  * md5|ao=ADDRESS signs what goes there.
  *
+ * -B sends a FIN right behind its line.
  * -H sends half a line, and no more.  -y MS reads a byte each MS, and has room for few.
  * -X talks as a client of TLS 1.3 looks (tcp_peer eager -X): a hello; when that is answered what
  * finishes the handshake, and its line right behind that; with -L later.
@@ -87,6 +88,7 @@ static struct {
 	int stages;
 	int slow_ms;
 	bool half;
+	bool farewell;
 	bool pongs;
 	bool again;
 	bool ahead;
@@ -166,6 +168,8 @@ static void say_id(struct conn *conn)
 		give_up(conn, &count.reset, "reset", errno);
 	else if (errno == EINPROGRESS)
 		conn->sent = true;
+	if (conn->sent && opt.farewell)
+		shutdown(conn->fd, SHUT_WR);
 }
 
 static void start(void)
@@ -474,7 +478,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:y:DHWXqaJAMFZ")) != -1) {
+	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:y:BDHWXqaJAMFZ")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 's': add_source(optarg); break;
@@ -493,6 +497,7 @@ static void parse(int argc, char **argv)
 		case 'g': opt.stage = optarg; break;
 		case 'G': opt.stages = number(optarg, 1, 1000); break;
 		case 'y': opt.slow_ms = number(optarg, 1, 1 << 30); break;
+		case 'B': opt.farewell = true; break;
 		case 'D': opt.together = true; break;
 		case 'H': opt.half = true; break;
 		case 'W': opt.pongs = true; break;

@@ -13,6 +13,7 @@
  *   -B TEXT	says that first to whom it has accepted
  *   -F TEXT	answers each line TEXT at once, as a handshake does, and not by a worker
  *   -Q TEXT	says nothing to a line TEXT, but prints "quiet"
+ *   -Z TEXT	closes at a line TEXT, without an answer
  *   -L TEXT	answers a line TEXT with 256 KB
  *   -U TEXT	for a line TEXT a worker asks the server itself, as a client, and answers
  *		when that has
@@ -77,6 +78,7 @@ static struct {
 	const char *banner;
 	const char *flight;
 	const char *quiet;
+	const char *closes;
 	const char *large;
 	const char *asks;
 	const char *ping;
@@ -290,6 +292,8 @@ static void hear_line(struct conn *conn, const char *line, int length)
 		return;
 	if (is(line, opt.quiet))
 		print("quiet", conn, line);
+	else if (is(line, opt.closes))
+		shutdown(conn->fd, SHUT_RDWR);
 	else if (is(line, opt.flight))
 		say(conn, line, length);
 	else
@@ -430,7 +434,7 @@ static void parse(int argc, char **argv)
 	int c;
 
 	address_parse(&opt.address, "0.0.0.0");
-	while ((c = getopt(argc, argv, "N:a:b:j:t:C:6kTXW:R:B:F:Q:L:U:P:S:E:")) != -1) {
+	while ((c = getopt(argc, argv, "N:a:b:j:t:C:6kTXW:R:B:F:Q:Z:L:U:P:S:E:")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 'a': address_parse(&opt.address, optarg); break;
@@ -447,6 +451,7 @@ static void parse(int argc, char **argv)
 		case 'B': opt.banner = optarg; break;
 		case 'F': opt.flight = optarg; break;
 		case 'Q': opt.quiet = optarg; break;
+		case 'Z': opt.closes = optarg; break;
 		case 'L': opt.large = optarg; break;
 		case 'U': opt.asks = optarg; break;
 		case 'P': opt.ping = optarg; break;
