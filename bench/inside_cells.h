@@ -16,6 +16,9 @@
 
 #define CPUS POOL, .shared = true
 
+/* For IPv4 and IPv6; at most so many processes share a CPU. */
+#define TWO .listeners = 2, .aborts = true, .children = 64
+
 /* As measured: a few ms pass until a worker has a request, and until it takes the next. */
 #define REAL POOL, .workers = 4, .work_s = .02, .way_s = .002, .tail_s = .001
 
@@ -25,8 +28,8 @@
  * as slowly; of one with a few slow workers an epoch says too little, or clients leave
  * first, and each lower limit that is tried costs seconds; one that thrashes, or answers late,
  * pays for each connection above the knee, as the reserve is; where many ask whom the limit does
- * not hold back, those who are held come in late; and where the mix of requests changes as fast
- * as it looks, it follows what was.
+ * not hold back, those who are held come in late; where the mix of requests changes as fast
+ * as it looks, it follows what was; and of two listeners each sees only half of the answers.
  */
 static const struct cell cells[] = {
 	{ POOL, .name = "pool 4, 40 ms", .workers = 4, .work_s = .04 },
@@ -123,6 +126,24 @@ static const struct cell cells[] = {
 	  .seconds = 300, .warm = 50, .share_min = .92 },
 	{ CPUS, .name = "cpu 4, 0.8 s, thrashing", .workers = 4, .work_s = .8, .thrash = .1,
 	  .seconds = 300, .warm = 50, .share_min = .82 },
+	/* As nginx before php-fpm. */
+	{ TWO, CPUS, .name = "two: cpu 1, 0.1 s", .workers = 1, .work_s = .1, .preferred = .25,
+	  .warm = 5, .share_min = .7, .most = 20 },
+	{ TWO, CPUS, .name = "two: cpu 1, 0.1 s, thrashing", .workers = 1, .work_s = .1,
+	  .preferred = .25, .thrash = .05, .warm = 5, .share_min = .4, .most = 20 },
+	{ TWO, CPUS, .name = "two: cpu 1, 0.05 s", .workers = 1, .work_s = .05,
+	  .preferred = .25, .warm = 5, .most = 20 },
+	{ TWO, CPUS, .name = "two: cpu 2, 0.2 s, exp", .workers = 2, .work_s = .2,
+	  .work = EXPONENTIAL, .preferred = .25, .seconds = 120, .warm = 20,
+	  .share_min = .65, .most = 10 },
+	{ TWO, POOL, .name = "two: pool 4, 20 ms", .workers = 4, .work_s = .02 },
+	{ TWO, POOL, .name = "two: pool 16, exp", .workers = 16, .work = EXPONENTIAL },
+	{ TWO, POOL, .name = "two: pool 64, 0.2 s, exp", .work_s = .2, .work = EXPONENTIAL,
+	  .share_min = .9 },
+	{ TWO, POOL, .name = "two: pool 4, 0.4 s", .workers = 4, .work_s = .4,
+	  .share_min = .65, .most = 8 },
+	{ TWO, POOL, .name = "two: pool 32, 2 s", .workers = 32, .work_s = 2, .seconds = 120,
+	  .warm = 30, .share_min = .5, .least = .3 },
 	{ POOL, .name = "pool 16, preferred 0.7x", .workers = 16, .work = EXPONENTIAL,
 	  .preferred = .7 },
 };

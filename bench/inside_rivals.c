@@ -18,7 +18,7 @@
 
 static unsigned int all_open(const struct run *r)
 {
-	return r->open[0] + r->open[1];
+	return r->listener->open[0] + r->listener->open[1];
 }
 
 static void put(struct rival *v, struct sample s)
@@ -84,12 +84,12 @@ static void vegas(struct run *r, double took)
 	put(v, (struct sample){ .at = r->now, .value = value });
 	v->since = r->now;
 	forget(v, r->now - 30);
-	queue = r->limit * (1 - least_value(v) / value);
-	step = fmax(1, log10(r->limit));
-	if (queue < 3 * step && all_open(r) >= .8 * r->limit)
-		r->limit += step;
+	queue = r->listener->limit * (1 - least_value(v) / value);
+	step = fmax(1, log10(r->listener->limit));
+	if (queue < 3 * step && all_open(r) >= .8 * r->listener->limit)
+		r->listener->limit += step;
 	else if (queue > 6 * step)
-		r->limit = fmax(1, r->limit - step);
+		r->listener->limit = fmax(1, r->listener->limit - step);
 }
 
 static void gradient2(struct run *r, double took)
@@ -102,10 +102,11 @@ static void gradient2(struct run *r, double took)
 	v->longest = v->longest ? v->longest + (value - v->longest) * 40 / 601 : value;
 	if (v->longest > 2 * value)
 		v->longest *= .95;
-	if (all_open(r) < r->limit / 2)
+	if (all_open(r) < r->listener->limit / 2)
 		return;
 	gradient = fmax(.5, fmin(1, 1.5 * v->longest / value));
-	r->limit = fmax(4, .8 * r->limit + .2 * (r->limit * gradient + 4));
+	r->listener->limit = fmax(4, .8 * r->listener->limit +
+				     .2 * (r->listener->limit * gradient + 4));
 }
 
 static void bbr(struct run *r, double took)
@@ -120,7 +121,7 @@ static void bbr(struct run *r, double took)
 	v->since = r->now;
 	forget(v, r->now - 10);
 	v->phase = (v->phase + 1) % 8;
-	r->limit = fmax(2, least_value(v) * largest_other(v) * gain[v->phase]);
+	r->listener->limit = fmax(2, least_value(v) * largest_other(v) * gain[v->phase]);
 }
 
 static void slope_limit(struct run *r)
@@ -128,7 +129,7 @@ static void slope_limit(struct run *r)
 	const struct rival *v = &r->rival;
 	double low = fmax(1, rint(v->base));
 
-	r->limit = v->phase ? fmax(low + 1, rint(1.5 * v->base)) : low;
+	r->listener->limit = v->phase ? fmax(low + 1, rint(1.5 * v->base)) : low;
 }
 
 static double elasticity(const struct rival *v)
@@ -166,7 +167,7 @@ static void slope(struct run *r, double took)
 	if (v->n < 40 || r->now - v->since < fmax(.05, .5 * v->age))
 		return;
 	v->rate[v->phase] = v->n / (r->now - v->since);
-	v->at[v->phase] = r->limit;
+	v->at[v->phase] = r->listener->limit;
 	if (v->full <= .8 * fmax(1, v->ticks)) {
 		v->base = fmin(v->base, fmax(16, 1.5 * v->most));
 		v->rate[0] = 0;
@@ -190,11 +191,11 @@ static void slope(struct run *r, double took)
  */
 void rival_init(struct run *r)
 {
-	r->limit = 20;
+	r->listener->limit = 20;
 	if (r->rule == NONE)
-		r->limit = INFINITY;
+		r->listener->limit = INFINITY;
 	if (r->rule == FIXED)
-		r->limit = fmax(1, rint(r->fixed));
+		r->listener->limit = fmax(1, rint(r->fixed));
 	if (r->rule == SLOPE) {
 		r->rival = (struct rival){ .base = 16, .since = -1, .fast = true };
 		slope_limit(r);
@@ -209,7 +210,7 @@ void rival_tick(struct run *r)
 {
 	struct rival *v = &r->rival;
 
-	v->full += all_open(r) >= .95 * r->limit;
+	v->full += all_open(r) >= .95 * r->listener->limit;
 	v->ticks++;
 	v->most = fmax(v->most, all_open(r));
 }

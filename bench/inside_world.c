@@ -4,7 +4,8 @@
  *
  * A client whose SYN is refused sends it again after 1, 2, 3, 4 and 5 s, and leaves 5 s
  * after it came: the server works for those who have left as for all others, but who is
- * held is not let in any more.  Handshakes take no time.
+ * held is not let in any more.  Some servers close then, though they go on with the work.
+ * Handshakes take no time.
  *
  * As in the kernel (inside.c, follow.c, release.c): a class is let in while fewer are busy
  * of it and of those before it than the limit.  Those that are held wait class by class, and
@@ -25,8 +26,9 @@
 #define AT_ONCE	64	/* let in */
 #define US	1e6
 #define LONGEST	10	/* s: for so long at most a request counts */
+#define PAUSE	.1	/* s: after so long without a tick none is held */
 
-enum what { ARRIVE, SYN, AFTER_WAY, DONE, FREE, EVERY_TICK, STUCK };
+enum what { ARRIVE, SYN, AFTER_WAY, DONE, FREE, EVERY_TICK, STUCK, LEAVE, GONE };
 
 struct event {
 	double at;
@@ -235,7 +237,7 @@ static int share_take(struct run *r)
 
 static void work_on(struct run *r)
 {
-	while (r->busy < workers(r->c, r->now) && length(&r->queue)) {
+	while (!r->c->shared && r->busy < workers(r->c, r->now) && length(&r->queue)) {
 		int job = take(&r->queue);
 		double slow = slowness(r, r->busy + length(&r->queue));
 
@@ -246,10 +248,12 @@ static void work_on(struct run *r)
 
 static void serve(struct run *r, int job)
 {
-	if (r->c->shared) {
+	if (r->c->shared && (!r->c->children || r->shares < r->c->children)) {
 		share_advance(r);
 		share_add(r, job);
 		share_plan(r);
+	} else if (r->c->shared) {
+		append(&r->queue, job);
 	} else {
 		append(&r->queue, job);
 		work_on(r);
@@ -257,36 +261,44 @@ static void serve(struct run *r, int job)
 }
 
 /* Of a class and those before it. */
-static bool has_room(const struct run *r, unsigned int class)
+static bool has_room(const struct listener *l, unsigned int class)
 {
-	return r->open[0] + (class ? r->open[1] : 0) < r->limit;
+	return l->open[0] + (class ? l->open[1] : 0) < l->limit;
 }
 
 /* A few that take very long make no difference; if nearly all do, it grows. */
-static void add_to_mean(struct run *r, double took)
+static void add_to_mean(struct listener *l, double took)
 {
-	r->mean += (fmin(took, 4 * fmax(r->mean, .25)) - r->mean) / 8;
+	l->mean += (fmin(took, 4 * fmax(l->mean, .25)) - l->mean) / 8;
 }
 
-static double longest(const struct run *r)
+static double longest(const struct listener *l)
 {
-	return fmax(.25, fmin(LONGEST, 8 * r->mean));
+	return fmax(.25, fmin(LONGEST, 8 * l->mean));
 }
 
-static unsigned int *open_of(struct run *r, const struct job *j)
+static struct listener *listener_of(struct run *r, const struct job *j)
 {
-	return j->kept ? &r->kept : &r->open[j->class];
+	return &r->listener[j->listener];
+}
+
+static unsigned int *open_of(struct listener *l, const struct job *j)
+{
+	return j->kept ? &l->kept : &l->open[j->class];
 }
 
 static void let_in(struct run *r, int job)
 {
 	struct job *j = &r->job[job];
+	struct listener *l = listener_of(r, j);
 	double way = r->c->io_s + (r->c->way_s ? gap(r, WORK, r->c->way_s) : 0);
 
 	j->began = r->now;
 	j->state = BUSY;
-	*open_of(r, j) += 1;
-	at(r, r->now + longest(r), STUCK, job);
+	*open_of(l, j) += 1;
+	at(r, r->now + longest(l), STUCK, job);
+	if (r->c->aborts)
+		at(r, fmax(r->now, j->born + DEADLINE), LEAVE, job);
 	if (way)
 		at(r, r->now + way, AFTER_WAY, job);
 	else
@@ -320,6 +332,7 @@ static void born(struct run *r, unsigned int class)
 	r->job = grow(r->job, r->jobs, &r->job_room, sizeof(*r->job));
 	r->job[r->jobs] = (struct job){
 		.born = r->now, .class = class, .work = some_work(r),
+		.listener = r->turn++ % r->listeners,
 	};
 	if (r->now >= r->c->warm)
 		r->came[class]++;
@@ -364,13 +377,13 @@ static void again(struct run *r, const struct job *j)
 		comes(r, 1);
 }
 
-static void release(struct run *r)
+static void release(struct run *r, struct listener *l)
 {
 	unsigned int class, n = 0;
 
 	for (class = 0; class < 2; class++) {
-		while (length(&r->held[class]) && has_room(r, class) && n < AT_ONCE) {
-			int job = take(&r->held[class]);
+		while (length(&l->held[class]) && has_room(l, class) && n < AT_ONCE) {
+			int job = take(&l->held[class]);
 
 			if (r->now - r->job[job].born > DEADLINE) {
 				again(r, &r->job[job]);
@@ -386,24 +399,25 @@ static void syn(struct run *r, int job)
 {
 	static const double later[] = { 1, 1, 1, 1, 1, 2, 4 };
 	struct job *j = &r->job[job];
-	double wait = r->rate ? length(&r->held[1]) / r->rate : 0;
+	struct listener *l = listener_of(r, j);
+	double wait = r->rate ? r->listeners * length(&l->held[1]) / r->rate : 0;
 
 	if (r->now - j->born > DEADLINE) {
 		again(r, j);
 		return;
 	}
-	if (has_room(r, j->class) && !length(&r->held[0]) &&
-	    (!j->class || !length(&r->held[1]))) {
+	if (has_room(l, j->class) && !length(&l->held[0]) &&
+	    (!j->class || !length(&l->held[1]))) {
 		let_in(r, job);
 		return;
 	}
-	if (j->class && length(&r->held[1]) >= 3 && wait > r->c->max_wait) {
+	if (j->class && length(&l->held[1]) >= 3 && wait > r->c->max_wait) {
 		r->refused++;
 		at(r, r->now + later[min(j->tries, ARRAY_SIZE(later) - 1)], SYN, job);
 		j->tries++;
 		return;
 	}
-	append(&r->held[j->class], job);
+	append(&l->held[j->class], job);
 }
 
 static void note_rate(struct run *r)
@@ -439,36 +453,80 @@ static void note_latency(struct run *r, const struct job *j)
 /* Where all take very long, one that is late is an answer like any other. */
 static void tell_climb(struct run *r, const struct job *j)
 {
-	if (j->state == BUSY || longest(r) >= LONGEST)
-		synq_climb_answer(&r->climb, j->kept, NSEC_PER_SEC * (r->now - j->began));
-	else
-		synq_climb_hear(&r->climb);
+	struct listener *l = listener_of(r, j);
+
+	if (j->state != BUSY && longest(l) < LONGEST) {
+		synq_climb_hear(&l->climb);
+		return;
+	}
+	synq_climb_answer(&l->climb, j->kept, NSEC_PER_SEC * (r->now - j->began));
+	if (r->now - l->ticked <= PAUSE) {
+		l->told.answers++;
+		r->crew.answers++;
+	}
 }
 
 static void finish(struct run *r, int job)
 {
 	struct job *j = &r->job[job];
+	struct listener *l = listener_of(r, j);
 
+	if (j->state == LEFT)
+		return;
 	/* Of those who wait: as fast as they are let in. */
 	if (!j->kept)
 		note_rate(r);
 	note_latency(r, j);
 	if (r->now >= r->c->blind_s) {
+		l->reached = fmax(l->reached, j->began);
 		if (r->rule == CLIMB)
 			tell_climb(r, j);
 		else if (j->state == BUSY)
 			rival_done(r, r->now - j->began);
-		add_to_mean(r, r->now - j->began);
-		*open_of(r, j) -= j->state == BUSY;
+		add_to_mean(l, r->now - j->began);
+		*open_of(l, j) -= j->state == BUSY;
 		j->state = ANSWERED;
 	}
 	again(r, j);
 }
 
+/*
+ * The server closes the connection.  The module counts it until one is answered that was let in
+ * later.
+ */
+static void leave(struct run *r, int job)
+{
+	struct job *j = &r->job[job];
+	struct listener *l = listener_of(r, j);
+	double waited = r->now - j->began;
+
+	if (j->state != BUSY && j->state != GIVEN_UP)
+		return;
+	if (j->state == BUSY)
+		at(r, r->now, GONE, job);
+	if (j->state == BUSY && r->rule == CLIMB &&
+	    waited >= fmax(l->mean, j->began - j->born))
+		synq_climb_left(&l->climb, NSEC_PER_SEC * waited);
+	j->state = LEFT;
+	again(r, j);
+}
+
+static void gone(struct run *r, int job)
+{
+	const struct job *j = &r->job[job];
+	struct listener *l = listener_of(r, j);
+
+	if (j->began <= l->reached || r->now > j->began + longest(l) / 2)
+		*open_of(l, j) -= 1;
+	else
+		at(r, r->now + TICK, GONE, job);
+}
+
 static void stuck(struct run *r, int job)
 {
 	struct job *j = &r->job[job];
-	double when = j->began + longest(r);
+	struct listener *l = listener_of(r, j);
+	double when = j->began + longest(l);
 
 	if (j->state != BUSY)
 		return;
@@ -477,7 +535,7 @@ static void stuck(struct run *r, int job)
 		return;
 	}
 	j->state = GIVEN_UP;
-	*open_of(r, j) -= 1;
+	*open_of(l, j) -= 1;
 }
 
 static void share_done(struct run *r)
@@ -486,6 +544,8 @@ static void share_done(struct run *r)
 
 	share_advance(r);
 	job = share_take(r);
+	if (r->c->shared && length(&r->queue))
+		share_add(r, take(&r->queue));
 	share_plan(r);
 	finish(r, job);
 }
@@ -495,33 +555,62 @@ static u64 ns(double s)
 	return 1e9 * (s + 1000);
 }
 
-/* The module's, which is called while any are held, and once after that. */
-static void climb_tick(struct run *r)
+/* The crew of inside.c. */
+static void hear_of_others(struct run *r, struct listener *l, unsigned int held)
 {
-	unsigned int held = length(&r->held[0]) + length(&r->held[1]);
+	u32 answers = r->crew.answers - l->told.answers;
+	double s = r->crew.s - l->told.s, since = r->now - l->ticked;
 
-	if (held || r->was_held)
-		synq_climb_tick(&r->climb, ns(r->now), held, r->open[0] + r->open[1],
-				r->kept);
-	r->was_held = held;
-	r->limit = synq_climb_limit(&r->climb);
+	if (r->listeners == 1)
+		return;
+	if (since < 1)
+		synq_climb_hear_of_others(&l->climb, answers - l->heard.answers,
+					  1e9 * (s - l->heard.s));
+	l->heard.answers = answers;
+	l->heard.s = s;
+	if (held && since <= PAUSE) {
+		l->told.s += since;
+		r->crew.s += since;
+	}
+	l->ticked = r->now;
+}
+
+/* The module's, which is called while any are held, and once after that. */
+static void climb_tick(struct run *r, struct listener *l)
+{
+	unsigned int held = length(&l->held[0]) + length(&l->held[1]);
+
+	if (held || l->was_held) {
+		hear_of_others(r, l, held);
+		synq_climb_tick(&l->climb, ns(r->now), held, l->open[0] + l->open[1],
+				l->kept);
+	}
+	l->was_held = held;
+	l->limit = synq_climb_limit(&l->climb);
 }
 
 static void tick(struct run *r)
 {
-	if (r->rule == CLIMB)
-		climb_tick(r);
-	else if (r->ticks % SAMPLE == 0)
-		rival_tick(r);
+	double limit = 0;
+	unsigned int i;
+
+	for (i = 0; i < r->listeners; i++) {
+		if (r->rule == CLIMB)
+			climb_tick(r, &r->listener[i]);
+		else if (r->ticks % SAMPLE == 0)
+			rival_tick(r);
+		limit += r->listener[i].limit;
+	}
 	/* There may be other workers by now. */
 	if (r->c->change_at) {
 		work_on(r);
 		share_advance(r);
 		share_plan(r);
 	}
-	release(r);
+	for (i = 0; i < r->listeners; i++)
+		release(r, &r->listener[i]);
 	if (r->ticks++ % SAMPLE == 0)
-		r->limits[r->samples++] = fmin(r->limit, 1e6);
+		r->limits[r->samples++] = fmin(limit, 1e6);
 	at(r, r->now + TICK, EVERY_TICK, 0);
 }
 
@@ -560,6 +649,12 @@ static void handle(struct run *r, const struct event *e)
 	case STUCK:
 		stuck(r, e->job);
 		break;
+	case LEAVE:
+		leave(r, e->job);
+		break;
+	case GONE:
+		gone(r, e->job);
+		break;
 	}
 }
 
@@ -576,11 +671,17 @@ static void begin(struct run *r)
 	r->latency = calloc(2 * c->preferred * rate * c->seconds + 1000,
 			    sizeof(*r->latency));
 	r->share_due = INFINITY;
-	r->mean = .125;
-	synq_climb_init(&r->climb);
+	/* Any other limit is for all of the server. */
+	r->listeners = r->rule == CLIMB && c->listeners ? c->listeners : 1;
 	rival_init(r);
-	if (r->rule == CLIMB)
-		r->limit = synq_climb_limit(&r->climb);
+	for (i = 0; i < r->listeners; i++) {
+		struct listener *l = &r->listener[i];
+
+		l->mean = .125;
+		synq_climb_init(&l->climb);
+		if (r->rule == CLIMB)
+			l->limit = synq_climb_limit(&l->climb);
+	}
 	if (c->preferred)
 		at(r, 5 + gap(r, PREFERRED, 1 / (c->preferred * rate)), ARRIVE, 0);
 	if (c->clients) {
@@ -620,10 +721,14 @@ void simulate(struct run *r)
  */
 void release_all(struct run *r)
 {
+	unsigned int i;
+
 	free(r->heap);
 	free(r->job);
-	free(r->held[0].job);
-	free(r->held[1].job);
+	for (i = 0; i < LISTENERS_MAX; i++) {
+		free(r->listener[i].held[0].job);
+		free(r->listener[i].held[1].job);
+	}
 	free(r->queue.job);
 	free(r->left.job);
 	free(r->share);

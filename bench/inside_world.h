@@ -23,6 +23,8 @@
 /* How the work of a request is distributed. */
 enum work { EVEN, EXPONENTIAL, BIMODAL, PARETO };
 
+#define LISTENERS_MAX	2
+
 enum rule { NONE, VEGAS, GRADIENT2, BBR, SLOPE, CLIMB, FIXED };
 
 /**
@@ -32,6 +34,7 @@ enum rule { NONE, VEGAS, GRADIENT2, BBR, SLOPE, CLIMB, FIXED };
  * @work: its distribution
  * @shared: the workers are CPUs, which all requests share; else each request waits for a
  *	worker of its own
+ * @children: if not 0: at most so many requests share them, and the others queue
  * @io_s: so long a request waits for something else first, without a worker
  * @way_s: so long it takes from the module to a worker, on average
  * @tail_s: so long a worker is busy after the answer, on average
@@ -42,6 +45,10 @@ enum rule { NONE, VEGAS, GRADIENT2, BBR, SLOPE, CLIMB, FIXED };
  * @kept: so many other ordinary clients keep their connections and ask again at once; they
  *	are not held back
  * @kept_until: s: then these leave; 0: they stay
+ * @listeners: if not 0: clients come to so many of one process, in turns, each with a law of
+ *	its own
+ * @aborts: the server closes when a client leaves, though it goes on with the work; else it
+ *	answers as ever
  * @max_wait: s: an ordinary client that would wait for longer is refused
  * @change_at: s: from then on ...
  * @heavier: ... a request is so many times the work
@@ -63,6 +70,7 @@ struct cell {
 	double work_s;
 	enum work work;
 	bool shared;
+	unsigned int children;
 	double io_s;
 	double way_s;
 	double tail_s;
@@ -72,6 +80,8 @@ struct cell {
 	unsigned int clients;
 	unsigned int kept;
 	double kept_until;
+	unsigned int listeners;
+	bool aborts;
 	double max_wait;
 	double change_at;
 	double heavier;
@@ -89,7 +99,7 @@ struct cell {
 };
 
 /* What the module knows of a request. */
-enum state { OUTSIDE, BUSY, GIVEN_UP, ANSWERED };
+enum state { OUTSIDE, BUSY, GIVEN_UP, LEFT, ANSWERED };
 
 /* Sources of random numbers. */
 enum source { PREFERRED, ORDINARY, WORK, SOURCES };
@@ -99,6 +109,7 @@ struct job {
 	double began;
 	double work;
 	u8 class;		/* 0 preferred, 1 ordinary */
+	u8 listener;
 	bool kept;
 	u8 tries;
 	u8 state;
@@ -120,6 +131,23 @@ struct sample {
 	double at, value, other;
 };
 
+/* What the module knows at one listener. */
+struct listener {
+	struct fifo held[2];
+	unsigned int open[2];	/* let in and not answered, as far as seen */
+	unsigned int kept;	/* likewise, of those that are not held back */
+	double mean;		/* time that they take */
+	double limit;
+	bool was_held;
+	double ticked;
+	double reached;		/* the latest that was answered was let in then */
+	struct {
+		u32 answers;
+		double s;
+	} told, heard;		/* to and of the others */
+	struct synq_climb climb;
+};
+
 /* A law that was published, or the one of the first simulation. */
 struct rival {
 	double sum, since, longest, base, age, skip;
@@ -136,17 +164,17 @@ struct run {
 	double fixed;		/* limit of FIXED */
 	u64 seed;
 	double now;
-	double limit;
 	u64 random[SOURCES];
 	struct event *heap;
 	unsigned int events, heap_room, order;
 	struct job *job;
 	unsigned int jobs, job_room;
-	struct fifo held[2];
-	unsigned int open[2];	/* let in and not answered, as far as seen */
-	unsigned int kept;	/* likewise, of those that are not held back */
-	double mean;		/* time that they take */
-	bool was_held;
+	struct listener listener[LISTENERS_MAX];
+	unsigned int listeners, turn;
+	struct {
+		u32 answers;
+		double s;
+	} crew;
 
 	/* the server */
 	unsigned int busy;	/* workers */
@@ -159,7 +187,6 @@ struct run {
 	double rate;
 
 	struct rival rival;
-	struct synq_climb climb;
 
 	/* figures */
 	unsigned int in_time, refused;
