@@ -130,7 +130,7 @@ static void halve(struct synq_climb *climb)
 	climb->surprises = 0;
 	climb->easy = 0;
 	climb->rests = RESTS_MIN;
-	synq_climb_rest(climb, base / 2);
+	synq_climb_rest(climb, max(base / 2, LEFT_LEAST * UNIT));
 	climb->searching = true;
 }
 

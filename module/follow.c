@@ -209,8 +209,10 @@ void synq_followed_forget(struct synq_followed *conn)
 static void tell_left(struct synq_followed *conn)
 {
 	struct synq_inside *inside = &conn->record->inside;
-	u64 waited_ns = READ_ONCE(conn->ended_ns) - conn->since_ns;
+	u64 ended_ns = READ_ONCE(conn->ended_ns), waited_ns;
 
+	/* On 32 bits it may be half of one time and half of another. */
+	waited_ns = ended_ns - min(conn->since_ns, ended_ns);
 	if (waited_ns >= conn->held_ns && waited_ns >= inside->mean_ns)
 		synq_climb_left(&inside->climb, waited_ns);
 }
@@ -268,7 +270,7 @@ void synq_followed_begin(struct synq_followed *conn, u64 now_ns)
 	if (synq_followed_is_waiting(conn->state))
 		return;
 	if (conn->state == SYNQ_INSIDE_HELD)
-		conn->held_ns = now_ns - min(conn->since_ns, now_ns);
+		conn->held_ns += now_ns - min(conn->since_ns, now_ns);
 	conn->since_ns = now_ns;
 	conn->on_trial = conn->was_stuck;
 	set_state(conn, conn->was_stuck ? SYNQ_INSIDE_STUCK :

@@ -69,6 +69,7 @@ static bool halves(void)
 	/* Each must have waited with the new limit. */
 	run(&s, 60000);
 	check(synq_climb_limit(&s.climb) <= 4, "%u", synq_climb_limit(&s.climb));
+	check(s.climb.too_many > 4 * 16, "%u", s.climb.too_many);
 	return true;
 }
 
