@@ -16,9 +16,9 @@
  * Fail open.  While connections are held and nothing is answered for a second, or longer
  * where answers take longer, the limit is doubled, and again.  So a stalled server, or one
  * whose answers are not seen, ends as with the stock kernel.  The next answer restores the
- * limit.  But not while connections wait in the accept queue: a server that does not accept
- * lacks no connections, and would have to work on all of them when it goes on.  What is
- * held then is promoted when its time is up (hold.c).
+ * limit.  Not if clients leave ("auto", climb_open.c), nor while connections wait in the accept
+ * queue: a server that does not accept lacks no connections, and would have to work on all of
+ * them when it goes on.  What is held then is promoted when its time is up (hold.c).
  *
  * The listeners of one process are a crew.  Each tells the crew what it answers, and for how long
  * it holds connections; and each hears at its tick what the others have told (climb.c).  Who is
