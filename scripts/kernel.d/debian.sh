@@ -23,11 +23,15 @@ tree() {
 	echo "$SYNQ_CACHE/kernel/$1"
 }
 
-# newest_release VER: the newest release of the plain amd64 flavour.
+# newest_release VER: the newest release of the plain amd64 flavour.  While a new one is being
+# published its headers are there some time before its image, which has to be signed.
 newest_release() {
-	local v=${1//./\\.}
+	local v=${1//./\\.} rel
 	apt_names "linux-headers-$v([.+~][0-9a-z.+~]*(-[0-9]+)?)?-amd64" |
-		sed -n '$s/^linux-headers-//p'
+		sed 's/^linux-headers-//' | tac |
+		while read -r rel; do
+			[ -z "$(apt_version "linux-image-$rel")" ] || { echo "$rel" && break; }
+		done
 }
 
 # relocate TREE FINAL RELEASE: make unpacked headers usable where they are.
