@@ -136,6 +136,11 @@ static const struct cell cells[] = {
 	{ TWO, CPUS, .name = "two: cpu 2, 0.2 s, exp", .workers = 2, .work_s = .2,
 	  .work = EXPONENTIAL, .preferred = .25, .seconds = 120, .warm = 20,
 	  .share_min = .65, .most = 10 },
+	{ TWO, CPUS, .name = "two: cpu 1, 0.1 s, leave after 2 s", .workers = 1, .work_s = .1,
+	  .preferred = .1, .load = 3, .patience = 2, .warm = 20, .share_min = .3, .most = 20 },
+	{ TWO, CPUS, .name = "two: cpu 1, 0.1 s, thrashing, leave after 2 s", .workers = 1,
+	  .work_s = .1, .thrash = .1, .preferred = .1, .load = 3, .patience = 2, .warm = 20,
+	  .share_min = .2, .most = 20 },
 	{ TWO, POOL, .name = "two: pool 4, 20 ms", .workers = 4, .work_s = .02 },
 	{ TWO, POOL, .name = "two: pool 16, exp", .workers = 16, .work = EXPONENTIAL },
 	{ TWO, POOL, .name = "two: pool 64, 0.2 s, exp", .work_s = .2, .work = EXPONENTIAL,
@@ -146,6 +151,9 @@ static const struct cell cells[] = {
 	  .warm = 30, .share_min = .5, .least = .3 },
 	{ POOL, .name = "pool 16, preferred 0.7x", .workers = 16, .work = EXPONENTIAL,
 	  .preferred = .7 },
+	{ POOL, .name = "halves: pool 32, 1 s", .workers = 32, .work_s = 1,
+	  .work = EXPONENTIAL, .load = .3, .preferred = .7, .halves = 50, .seconds = 120,
+	  .share_min = .4, .preferred_min = .5, .least = 0, .most = INFINITY },
 };
 
 static double between(double least, double most)

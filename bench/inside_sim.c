@@ -215,8 +215,8 @@ static bool is_within(const struct cell *c)
 	struct best best = best_of(c, tap_seed);
 	struct figures f = run_of(c, CLIMB, 0, tap_seed);
 
-	if (f.goodput >= c->share_min * best.goodput && f.median >= c->least &&
-	    f.median <= c->most && f.adapt_s <= c->adapt_s)
+	if (f.goodput >= c->share_min * best.goodput && f.preferred >= c->preferred_min &&
+	    f.median >= c->least && f.median <= c->most && f.adapt_s <= c->adapt_s)
 		return true;
 	tell("# ", c, CLIMB, &f, &best);
 	return false;

@@ -3,7 +3,7 @@
  * Servers that accept everything and queue inside, and their clients, simulated.
  *
  * A client whose SYN is refused sends it again after 1, 2, 3, 4 and 5 s, and leaves 5 s
- * after it came: the server works for those who have left as for all others, but who is
+ * after it came, or sooner: the server works for those who have left as for all others, but who is
  * held is not let in any more.  Some servers close then, though they go on with the work.
  * Handshakes take no time.
  *
@@ -26,9 +26,10 @@
 #define AT_ONCE	64	/* let in */
 #define US	1e6
 #define LONGEST	10	/* s: for so long at most a request counts */
+#define HALVES_FROM 20	/* s */
 #define PAUSE	.1	/* s: after so long without a tick none is held */
 
-enum what { ARRIVE, SYN, AFTER_WAY, DONE, FREE, EVERY_TICK, STUCK, LEAVE, GONE };
+enum what { ARRIVE, HALF, SYN, AFTER_WAY, DONE, FREE, EVERY_TICK, STUCK, LEAVE, GONE };
 
 struct event {
 	double at;
@@ -121,6 +122,15 @@ static unsigned int workers(const struct cell *c, double when)
 	if (!c->change_at || when < c->change_at || !c->more)
 		return c->workers;
 	return fmax(1, rint(c->workers * c->more));
+}
+
+/**
+ * patience() - how long after it came does a client leave?
+ * @c: with this server
+ */
+double patience(const struct cell *c)
+{
+	return c->patience ?: 5;
 }
 
 /**
@@ -295,10 +305,16 @@ static void let_in(struct run *r, int job)
 
 	j->began = r->now;
 	j->state = BUSY;
+	if (!l->open[0] && !l->open[1])
+		l->silent_since = r->now;
 	*open_of(l, j) += 1;
 	at(r, r->now + longest(l), STUCK, job);
-	if (r->c->aborts)
-		at(r, fmax(r->now, j->born + DEADLINE), LEAVE, job);
+	if (j->half)
+		at(r, r->now + fmax(fmax(1, 1.05 * l->mean), r->now - j->born), LEAVE, job);
+	else if (r->c->aborts)
+		at(r, fmax(r->now, j->born + patience(r->c)), LEAVE, job);
+	if (j->half)
+		return;
 	if (way)
 		at(r, r->now + way, AFTER_WAY, job);
 	else
@@ -364,6 +380,15 @@ static void arrive(struct run *r, int class)
 	comes(r, class);
 }
 
+static void half(struct run *r)
+{
+	if (r->now >= r->c->seconds)
+		return;
+	at(r, r->now + gap(r, ORDINARY, 1 / r->c->halves), HALF, 0);
+	comes(r, 1);
+	r->job[r->jobs - 1].half = true;
+}
+
 /* One of those who come back at once, or never left. */
 static void again(struct run *r, const struct job *j)
 {
@@ -385,7 +410,7 @@ static void release(struct run *r, struct listener *l)
 		while (length(&l->held[class]) && has_room(l, class) && n < AT_ONCE) {
 			int job = take(&l->held[class]);
 
-			if (r->now - r->job[job].born > DEADLINE) {
+			if (r->now - r->job[job].born > patience(r->c)) {
 				again(r, &r->job[job]);
 				continue;
 			}
@@ -402,7 +427,7 @@ static void syn(struct run *r, int job)
 	struct listener *l = listener_of(r, j);
 	double wait = r->rate ? r->listeners * length(&l->held[1]) / r->rate : 0;
 
-	if (r->now - j->born > DEADLINE) {
+	if (r->now - j->born > patience(r->c)) {
 		again(r, j);
 		return;
 	}
@@ -439,7 +464,7 @@ static void note_latency(struct run *r, const struct job *j)
 	double latency = r->now - j->born;
 
 	r->all[r->samples]++;
-	if (latency > DEADLINE)
+	if (latency > patience(r->c))
 		return;
 	if (is_looked_at(r))
 		r->in_time++;
@@ -484,15 +509,21 @@ static void finish(struct run *r, int job)
 		else if (j->state == BUSY)
 			rival_done(r, r->now - j->began);
 		add_to_mean(l, r->now - j->began);
+		l->silent_since = r->now;
 		*open_of(l, j) -= j->state == BUSY;
 		j->state = ANSWERED;
 	}
 	again(r, j);
 }
 
+static u64 ns_of(double s)
+{
+	return NSEC_PER_SEC * s;
+}
+
 /*
  * The server closes the connection.  The module counts it until one is answered that was let in
- * later.
+ * later (gone.c).
  */
 static void leave(struct run *r, int job)
 {
@@ -504,9 +535,9 @@ static void leave(struct run *r, int job)
 		return;
 	if (j->state == BUSY)
 		at(r, r->now, GONE, job);
-	if (j->state == BUSY && r->rule == CLIMB &&
-	    waited >= fmax(l->mean, j->began - j->born))
-		synq_climb_left(&l->climb, NSEC_PER_SEC * waited);
+	if (j->state == BUSY && r->rule == CLIMB)
+		synq_climb_left(&l->climb, ns_of(waited), ns_of(j->began - j->born),
+				ns_of(l->mean));
 	j->state = LEFT;
 	again(r, j);
 }
@@ -515,8 +546,12 @@ static void gone(struct run *r, int job)
 {
 	const struct job *j = &r->job[job];
 	struct listener *l = listener_of(r, j);
+	double silent = fmin(j->began - l->silent_since, LONGEST / 2);
+	double counts = longest(l) / 2;
 
-	if (j->began <= l->reached || r->now > j->began + longest(l) / 2)
+	counts = fmax(counts, fmin(silent, 8 * counts));
+
+	if (j->began <= l->reached || r->now > j->began + counts)
 		*open_of(l, j) -= 1;
 	else
 		at(r, r->now + TICK, GONE, job);
@@ -630,6 +665,9 @@ static void handle(struct run *r, const struct event *e)
 	case ARRIVE:
 		arrive(r, e->job);
 		break;
+	case HALF:
+		half(r);
+		break;
 	case SYN:
 		syn(r, e->job);
 		break;
@@ -692,6 +730,8 @@ static void begin(struct run *r)
 	}
 	for (i = 0; i < c->kept; i++)
 		asks_again(r);
+	if (c->halves)
+		at(r, HALVES_FROM, HALF, 0);
 	at(r, TICK, EVERY_TICK, 0);
 }
 

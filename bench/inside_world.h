@@ -15,7 +15,6 @@
 #include "climb.h"
 #include "tap.h"
 
-#define DEADLINE	5.0	/* s */
 #define TICK		.001	/* s */
 #define SAMPLE		10	/* ticks, of figures that are kept */
 #define STEP		(SAMPLE * TICK)
@@ -49,6 +48,9 @@ enum rule { NONE, VEGAS, GRADIENT2, BBR, SLOPE, CLIMB, FIXED };
  *	its own
  * @aborts: the server closes when a client leaves, though it goes on with the work; else it
  *	answers as ever
+ * @halves: from 20 s on so many ordinary clients a second send half a request, and leave as soon
+ *	as that counts
+ * @patience: s: a client leaves so long after it came; 0: 5 s
  * @max_wait: s: an ordinary client that would wait for longer is refused
  * @change_at: s: from then on ...
  * @heavier: ... a request is so many times the work
@@ -62,6 +64,7 @@ enum rule { NONE, VEGAS, GRADIENT2, BBR, SLOPE, CLIMB, FIXED };
  * @share_min: goodput, of that with the best fixed limit; 0: not checked
  * @least: least median of the limit, times the knee
  * @most: largest
+ * @preferred_min: of the preferred, those that are answered in time
  * @adapt_s: most that it takes to adapt to the change
  */
 struct cell {
@@ -82,6 +85,8 @@ struct cell {
 	double kept_until;
 	unsigned int listeners;
 	bool aborts;
+	double halves;
+	double patience;
 	double max_wait;
 	double change_at;
 	double heavier;
@@ -93,6 +98,7 @@ struct cell {
 	double seconds;
 	double warm;
 	double share_min;
+	double preferred_min;
 	double least;
 	double most;
 	double adapt_s;
@@ -111,6 +117,7 @@ struct job {
 	u8 class;		/* 0 preferred, 1 ordinary */
 	u8 listener;
 	bool kept;
+	bool half;
 	u8 tries;
 	u8 state;
 };
@@ -140,6 +147,7 @@ struct listener {
 	double limit;
 	bool was_held;
 	double ticked;
+	double silent_since;	/* the last answer, or nobody was inside */
 	double reached;		/* the latest that was answered was let in then */
 	struct {
 		u32 answers;
@@ -200,6 +208,7 @@ struct run {
 
 void simulate(struct run *r);
 void release_all(struct run *r);
+double patience(const struct cell *c);
 double capacity(const struct cell *c, double when);
 double offered(const struct cell *c);
 double work_s(const struct cell *c, double when);

@@ -543,6 +543,8 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 		synq_climb_open_further(climb);
 		return;
 	}
+	if (is_silent && !excused && synq_climb_is_deserted(climb))
+		return;
 	if (is_silent || (excused && climb->silent_ns >= EXCUSED_NS)) {
 		pass_loose(climb, ns, climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base);
 		return;

@@ -121,7 +121,7 @@ struct synq_climb {
 void synq_climb_init(struct synq_climb *climb);
 void synq_climb_answer(struct synq_climb *climb, bool is_kept, u64 took_ns);
 void synq_climb_hear(struct synq_climb *climb);
-void synq_climb_left(struct synq_climb *climb, u64 waited_ns);
+void synq_climb_left(struct synq_climb *climb, u64 waited_ns, u64 held_ns, u64 mean_ns);
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy,
 		     u32 kept);
 

@@ -8,11 +8,12 @@
  * was a guess, and such a gap is known.
  *
  * Not if clients have left since the last answer: then the server has too much to do, and more
- * would make it worse.  If more than one leaves for two that are answered the limit is halved,
- * but not below four, whatever the rate: that says nothing when all is done too late.  Only those
- * count who have waited inside for a second, all of it with this limit; and follow.c tells only of
- * those who have waited there for as long as they were held, and as others do.  A limit that high
- * is tried again after some epochs in which fewer left, or at once where a connection is fast.
+ * would make it worse.  The limit is halved instead, but not below four.
+ *
+ * Nor does it stay if more than one leaves for two that are answered, whatever the rate: that says
+ * nothing when all is done too late.  Only those count who have waited inside for a second, all of
+ * it with this limit, as long as they were held, and as others do.  A limit that high is tried
+ * again after some epochs in which fewer left, or at once where a connection is fast.
  *
  * Pure.
  */
@@ -26,6 +27,7 @@
 #define GAP_MAX_MS	4000U
 
 /* Clients that leave. */
+#define DESERTED	2U	/* times what the first answers took */
 #define LEFT_MIN	4U
 #define LEFT_LEAST	4U	/* limit, as in the beginning */
 #define LEFT_WINDOW	16U	/* these and answers, or twice the limit */
@@ -71,7 +73,7 @@ void synq_climb_open_further(struct synq_climb *climb)
 static u64 patience_ns(const struct synq_climb *climb)
 {
 	u64 busy = min(climb->busy, MOST / UNIT);
-	u64 ns = climb->before ? SECOND : 2 * SECOND;
+	u64 ns = climb->before ? SECOND : max(2 * SECOND, 4 * climb->first_ns);
 
 	if (climb->rate)
 		ns = 2 * div64_u64(busy << 40, climb->rate);
@@ -96,33 +98,47 @@ bool synq_climb_is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool e
 
 /* --- clients that leave --- */
 
+static void count_anew(struct synq_climb *climb)
+{
+	climb->left = 0;
+	climb->served = 0;
+}
+
 /* The limit changes: those that are inside came in with another. */
 void synq_climb_is_new(struct synq_climb *climb)
 {
 	climb->limit_ns = 0;
-	climb->left = 0;
-	climb->served = 0;
+	count_anew(climb);
 }
 
 /**
  * synq_climb_left() - a client has left before it was answered
  * @climb: of the listener
- * @waited_ns: for so long it has waited inside, which is as long as it was held, or longer
+ * @waited_ns: for so long it has waited inside
+ * @held_ns: before that it was held for so long
+ * @mean_ns: others wait inside for so long
+ *
+ * It may be that it had no time left when it was let in, or that it leaves sooner than others are
+ * answered: that does not say that too many are inside, but if nothing is answered at all.
  */
-void synq_climb_left(struct synq_climb *climb, u64 waited_ns)
+void synq_climb_left(struct synq_climb *climb, u64 waited_ns, u64 held_ns, u64 mean_ns)
 {
-	if (waited_ns < QUICK_NS)
+	if (waited_ns + held_ns < QUICK_NS || waited_ns < climb->first_ns / 2)
 		return;
 	climb->deserted = true;
-	if (waited_ns <= climb->limit_ns)
-		climb->left = min(climb->left, U32_MAX - 1) + 1;
+	if (waited_ns < max(max(QUICK_NS, mean_ns), held_ns) || waited_ns > climb->limit_ns)
+		return;
+	climb->left = min(climb->left, U32_MAX - 1) + 1;
 }
 
 static void halve(struct synq_climb *climb)
 {
 	u32 base = climb->phase == SYNQ_CLIMB_DOWN ? climb->limit * UNIT : climb->base;
 
-	climb->too_many = base;
+	/* It may be open. */
+	base = climb->before ?: base;
+	if (climb->served)
+		climb->too_many = base;
 	climb->from = climb->from ?: base;
 	climb->before = 0;
 	climb->unheard_ms = 0;
@@ -148,9 +164,22 @@ void synq_climb_look_who_left(struct synq_climb *climb, bool excused)
 		halve(climb);
 	} else if (excused || climb->silent_ns >= PATIENCE_NS ||
 		   all >= max(LEFT_WINDOW, 2 * climb->limit)) {
-		climb->left = 0;
-		climb->served = 0;
+		count_anew(climb);
 	}
+}
+
+/*
+ * Nothing is answered, and clients have left: the server has more to do than they wait for, if it
+ * has had the time for some answers.
+ */
+bool synq_climb_is_deserted(struct synq_climb *climb)
+{
+	if (climb->limit <= LEFT_LEAST || climb->silent_ns < DESERTED * climb->first_ns)
+		return false;
+	climb->silent_ns = 0;
+	count_anew(climb);
+	halve(climb);
+	return true;
 }
 
 /* Not if so many were too many; but where they would be answered within a second nobody leaves. */

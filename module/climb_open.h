@@ -33,6 +33,7 @@ bool synq_climb_is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool e
 void synq_climb_open_further(struct synq_climb *climb);
 void synq_climb_is_new(struct synq_climb *climb);
 void synq_climb_look_who_left(struct synq_climb *climb, bool excused);
+bool synq_climb_is_deserted(struct synq_climb *climb);
 bool synq_climb_may_double(const struct synq_climb *climb);
 void synq_climb_has_stayed(struct synq_climb *climb);
 

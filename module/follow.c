@@ -29,9 +29,7 @@
  *		one is answered in time; nor does the time that this one took.
  * held		its request waits in request.c; the server has not got it yet.
  * gone		its client has left unanswered, and it has ended.  Some servers go on with the
- *		work, and do not show it.  So it counts as busy until one whose request came later
- *		is answered, or for half of the time after which it would be stuck; but not if the
- *		server has never answered anything.
+ *		work, so it counts as busy for some time (gone.c).
  *
  * Whatever the server sends after the request is an answer.  A server's banner is none, nor
  * is what it sends of itself after a handshake of TLS 1.3 (tls.c); its first flight of a TLS
@@ -84,13 +82,9 @@
 #define AT_ONCE		256
 #define SOME		16
 #define ALL_MAX		1048576
-#define STUCK_LEAST_NS	(250ULL * NSEC_PER_MSEC)
-#define STUCK_MOST_NS	(10ULL * NSEC_PER_SEC)
-#define STUCK_MEANS	8
 #define KEPT_AFTER	(5 * HZ)
 #define GREETED_FOR	(2 * HZ)	/* a handshake is over by then */
 #define GREETED_NS	(500ULL * NSEC_PER_MSEC)
-#define FRESH_NS	(10ULL * NSEC_PER_MSEC)
 
 static struct rhashtable table;
 static atomic_t all;
@@ -165,19 +159,6 @@ static void set_state(struct synq_followed *conn, enum synq_inside_state state)
 	list_move_tail(&conn->list, list_of(inside, state, conn->slot));
 }
 
-/*
- * Its client has ended it, and not at once: that would be a farewell, or half of a connection.  If
- * its server has ended it, that knows that there is nothing to do.
- */
-static bool is_worked_on(const struct synq_followed *conn)
-{
-	const struct synq_inside *inside = &conn->record->inside;
-
-	return conn->state == SYNQ_INSIDE_BUSY &&
-	       READ_ONCE(conn->ended_ns) > conn->since_ns + FRESH_NS &&
-	       inside->reached_ns && !inside->closed && conn->slot != SYNQ_SLOT_LOCAL;
-}
-
 /* It is not found any more. */
 static void die(struct synq_followed *conn)
 {
@@ -202,31 +183,16 @@ void synq_followed_forget(struct synq_followed *conn)
 	kfree_rcu(conn, rcu);
 }
 
-/*
- * It may be that it had no time left when it was let in, or that it leaves sooner than others are
- * answered: that says nothing of the server.
- */
-static void tell_left(struct synq_followed *conn)
-{
-	struct synq_inside *inside = &conn->record->inside;
-	u64 ended_ns = READ_ONCE(conn->ended_ns), waited_ns;
-
-	/* On 32 bits it may be half of one time and half of another. */
-	waited_ns = ended_ns - min(conn->since_ns, ended_ns);
-	if (waited_ns >= conn->held_ns && waited_ns >= inside->mean_ns)
-		synq_climb_left(&inside->climb, waited_ns);
-}
-
 void synq_followed_end(struct synq_followed *conn)
 {
-	bool is_gone = is_worked_on(conn);
+	bool is_gone = synq_gone_is_worked_on(conn);
 
 	die(conn);
 	if (!is_gone) {
 		synq_followed_forget(conn);
 		return;
 	}
-	tell_left(conn);
+	synq_gone_tell(conn);
 	set_state(conn, SYNQ_INSIDE_GONE);
 }
 
@@ -267,45 +233,18 @@ static bool is_kept(const struct synq_followed *conn)
 
 void synq_followed_begin(struct synq_followed *conn, u64 now_ns)
 {
+	struct synq_inside *inside = &conn->record->inside;
+
 	if (synq_followed_is_waiting(conn->state))
 		return;
 	if (conn->state == SYNQ_INSIDE_HELD)
 		conn->held_ns += now_ns - min(conn->since_ns, now_ns);
+	if (list_empty(&inside->busy) && list_empty(&inside->gone))
+		inside->silent_since_ns = now_ns;
 	conn->since_ns = now_ns;
 	conn->on_trial = conn->was_stuck;
 	set_state(conn, conn->was_stuck ? SYNQ_INSIDE_STUCK :
 			is_kept(conn) ? SYNQ_INSIDE_KEPT : SYNQ_INSIDE_BUSY);
-}
-
-/* What the server sends later than this is no answer in time. */
-static u64 longest_ns(const struct synq_inside *inside)
-{
-	return clamp(STUCK_MEANS * inside->mean_ns, STUCK_LEAST_NS, STUCK_MOST_NS);
-}
-
-/*
- * Those that the server works on no more; returns how many.  The others are looked at again after
- * all others.
- */
-static unsigned int let_go(struct synq_inside *inside, unsigned int budget, u64 now_ns)
-{
-	u64 longest = longest_ns(inside) / 2;
-	struct synq_followed *conn, *next;
-	unsigned int n = 0;
-	LIST_HEAD(stay);
-
-	list_for_each_entry_safe(conn, next, &inside->gone, list) {
-		if (!budget--)
-			break;
-		if (conn->since_ns <= inside->reached_ns || conn->since_ns + longest < now_ns) {
-			synq_followed_forget(conn);
-			n++;
-		} else {
-			list_move_tail(&conn->list, &stay);
-		}
-	}
-	list_splice_tail(&stay, &inside->gone);
-	return n;
 }
 
 void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_ns)
@@ -318,10 +257,11 @@ void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_
 	if (was == SYNQ_INSIDE_GREETED && !synq_tls_is_over(&conn->tls))
 		return;
 	if (synq_followed_is_waiting(was)) {
+		inside->silent_since_ns = now_ns;
 		if (!is_greeting && !conn->on_trial && conn->slot != SYNQ_SLOT_LOCAL) {
 			inside->reached_ns = max(inside->reached_ns, conn->since_ns);
 			/* While nobody is held there is no tick. */
-			let_go(inside, SOME, now_ns);
+			synq_gone_let_go(inside, SOME, now_ns);
 		}
 		if (!is_greeting)
 			conn->held_ns = 0;
@@ -329,7 +269,7 @@ void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_
 							     SYNQ_COUNT_ANSWERED_LONGER, ns));
 		/* By the limit at the time when it was found: it may be higher by now. */
 		conn->was_stuck = !is_greeting &&
-				  (ns > longest_ns(inside) ||
+				  (ns > synq_followed_longest_ns(inside) ||
 				   (was == SYNQ_INSIDE_STUCK && !conn->on_trial));
 		conn->served = conn->served ?: (u32)jiffies ?: 1;
 		if (is_greeting || (conn->was_stuck && conn->on_trial) ||
@@ -337,7 +277,7 @@ void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_
 			ns = 0;
 		/* It answers no sooner.  On trial are those that ask for nothing, perhaps. */
 		if (was == SYNQ_INSIDE_STUCK && !conn->on_trial &&
-		    longest_ns(inside) == STUCK_MOST_NS)
+		    synq_followed_longest_ns(inside) == SYNQ_STUCK_MOST_NS)
 			was = SYNQ_INSIDE_BUSY;
 	}
 	/* What the limit does not hold back says nothing about it. */
@@ -464,10 +404,10 @@ static void age(struct list_head *list, u64 most_ns, enum synq_inside_state next
 bool synq_follow_age(struct synq_inside *inside, u64 now_ns)
 {
 	lockdep_assert_held(&inside->lock);
-	age(&inside->fresh, FRESH_NS, SYNQ_INSIDE_QUIET, now_ns);
+	age(&inside->fresh, SYNQ_FRESH_NS, SYNQ_INSIDE_QUIET, now_ns);
 	age(&inside->greeted, GREETED_NS, SYNQ_INSIDE_QUIET, now_ns);
-	age(&inside->busy, longest_ns(inside), SYNQ_INSIDE_STUCK, now_ns);
-	return let_go(inside, AT_ONCE, now_ns) == AT_ONCE;
+	age(&inside->busy, synq_followed_longest_ns(inside), SYNQ_INSIDE_STUCK, now_ns);
+	return synq_gone_let_go(inside, AT_ONCE, now_ns) == AT_ONCE;
 }
 
 /* --- connections that have ended unseen --- */

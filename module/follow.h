@@ -94,6 +94,17 @@ struct synq_followed {
 	struct rcu_head rcu;
 };
 
+#define SYNQ_FRESH_NS		(10ULL * NSEC_PER_MSEC)
+#define SYNQ_STUCK_LEAST_NS	(250ULL * NSEC_PER_MSEC)
+#define SYNQ_STUCK_MOST_NS	(10ULL * NSEC_PER_SEC)
+#define SYNQ_STUCK_MEANS	8
+
+/* What the server sends later than this is no answer in time. */
+static inline u64 synq_followed_longest_ns(const struct synq_inside *inside)
+{
+	return clamp(SYNQ_STUCK_MEANS * inside->mean_ns, SYNQ_STUCK_LEAST_NS, SYNQ_STUCK_MOST_NS);
+}
+
 /* inside.c */
 void synq_followed_set_endpoints(struct synq_endpoints *key, const struct net *net,
 				 const struct sk_buff *skb, const struct tcphdr *th,
@@ -128,6 +139,11 @@ void synq_follow_enter(struct synq_record *record, const struct synq_class *clas
 bool synq_follow_age(struct synq_inside *inside, u64 now_ns);
 unsigned int synq_follow_check(struct synq_inside *inside);
 void synq_follow_tend(struct synq_record *record);
+
+/* gone.c */
+bool synq_gone_is_worked_on(const struct synq_followed *conn);
+void synq_gone_tell(const struct synq_followed *conn);
+unsigned int synq_gone_let_go(struct synq_inside *inside, unsigned int budget, u64 now_ns);
 
 /* forget.c */
 void synq_follow_leave(struct synq_record *record, bool close);

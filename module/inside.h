@@ -67,6 +67,7 @@ enum synq_inside_state {
  * @due: segments that are not held any more and have to be given to IP
  * @mean_ns: mean time to the first byte of an answer
  * @answered_ns: monotonic clock, when the last answer went out, or the limit was doubled
+ * @silent_since_ns: when the last answer went out, or there was nothing to answer
  * @reached_ns: when the latest of the requests came that were answered; 0: none was
  * @ticked_ns: when synq_inside_tick() was called last
  * @drained_ns: when the accept queue was last seen empty
@@ -95,6 +96,7 @@ struct synq_inside {
 	struct sk_buff_head due;
 	u64 mean_ns;
 	u64 answered_ns;
+	u64 silent_since_ns;
 	u64 reached_ns;
 	u64 ticked_ns;
 	u64 drained_ns;

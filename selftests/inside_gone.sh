@@ -16,7 +16,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
-plan 19
+plan 20
 
 # leaves: one who leaves after 0.2 s; the server closes
 leaves() {
@@ -53,6 +53,17 @@ next
 note "the next one is answered after $took ms"
 is "the next one is held" "$(counter bulk held)" 1
 within_prompt "until the work is done (ms)" "$took" $((SERVICE + SERVICE / 3)) $((5 * SERVICE / 2))
+
+# --- who has left while he was held: the server works for him as soon as he is let in ---
+client "$TMP/first" -n 1 -s 10.3.0.3 -i first -w 20000 $V4 $PORT
+must_come 5 counter_is bulk busy_now 1
+client "$TMP/held" -n 1 -s 10.3.0.1 -i held -w 200 $V4 $PORT
+must_come 5 has "$TMP/held" ^done
+next
+must_come 5 counter_is bulk unanswered $((++left))
+note "the next one is answered after $took ms"
+# At SERVICE he is let in; then the next is held for longer than one who is answered takes.
+within_prompt "who left while he was held counts (ms)" "$took" $((SERVICE * 22 / 10)) $((5 * SERVICE))
 
 # --- the preferred do not wait for those of later classes ---
 leaves

@@ -40,7 +40,7 @@ static void run(struct server *s, u32 ms)
 		for (; s->parts >= 1000; s->parts -= 1000)
 			synq_climb_answer(&s->climb, false, takes_ns);
 		if (s->leave_ms && i % s->leave_ms == 0)
-			synq_climb_left(&s->climb, s->waited_ns);
+			synq_climb_left(&s->climb, s->waited_ns, 0, 0);
 		synq_climb_tick(&s->climb, s->now_ns, 100, limit, 0);
 	}
 }
@@ -90,8 +90,8 @@ static bool comes_back(void)
 	return true;
 }
 
-/* It stands still, and all leave: that says nothing of the limit. */
-static bool spares_the_stopped(void)
+/* It stands still, and all leave: that says little of the limit, so it is found again soon. */
+static bool finds_the_stopped(void)
 {
 	struct server s;
 	u32 before = begin(&s);
@@ -100,8 +100,8 @@ static bool spares_the_stopped(void)
 	s.leave_ms = 100;
 	s.waited_ns = 1500 * MS;
 	run(&s, 60000);
-	check(s.climb.base / 16 >= before / 2 && s.climb.base / 16 <= 4 * before, "%u, then %u",
-	      before, s.climb.base / 16);
+	check(s.climb.base / 16 >= 4 && s.climb.base / 16 <= before, "%u, then %u", before,
+	      s.climb.base / 16);
 	s.is_stopped = false;
 	s.leave_ms = 0;
 	run(&s, 10000);
@@ -126,19 +126,54 @@ static bool opens_otherwise(void)
 static bool stays_closed(void)
 {
 	struct server s;
-	u32 before;
 
 	begin(&s);
 	run(&s, 1000);
-	before = s.climb.base / 16;
 	s.is_stopped = true;
-	synq_climb_left(&s.climb, 1500 * MS);
+	synq_climb_left(&s.climb, 1500 * MS, 0, 0);
 	run(&s, 20000);
-	check(s.climb.base / 16 <= before && !s.climb.before, "%u", s.climb.base / 16);
+	check(synq_climb_limit(&s.climb) == 4 && !s.climb.before && !s.climb.too_many, "%u",
+	      synq_climb_limit(&s.climb));
 	/* The next answer is the end of that. */
 	synq_climb_answer(&s.climb, false, 0);
 	run(&s, 5000);
+	check(synq_climb_limit(&s.climb) > 4, "%u", synq_climb_limit(&s.climb));
+	return true;
+}
+
+/* It was open when the first of them left: the half is that of the limit before. */
+static bool forgets_the_open(void)
+{
+	struct server s;
+	u32 before = begin(&s);
+
+	s.is_stopped = true;
+	run(&s, 4000);
 	check(synq_climb_limit(&s.climb) > before, "%u", synq_climb_limit(&s.climb));
+	synq_climb_left(&s.climb, 1500 * MS, 0, 0);
+	run(&s, 2500);
+	check(synq_climb_limit(&s.climb) <= (before + 1) / 2 && !s.climb.before, "%u, then %u",
+	      before, synq_climb_limit(&s.climb));
+	return true;
+}
+
+/* Who was held for so long that nothing is left says nothing, nor who leaves at once. */
+static bool opens_for_most(void)
+{
+	static const u64 waited_ms[][2] = { { 900, 0 }, { 50, 2000 } };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(waited_ms); i++) {
+		struct server s;
+		u32 before = begin(&s);
+
+		s.climb.first_ns = NSEC_PER_SEC / RATE;
+		s.is_stopped = true;
+		synq_climb_left(&s.climb, waited_ms[i][0] * MS, waited_ms[i][1] * MS, 0);
+		run(&s, 5000);
+		check(synq_climb_limit(&s.climb) > before, "case %u: %u", i,
+		      synq_climb_limit(&s.climb));
+	}
 	return true;
 }
 
@@ -173,9 +208,11 @@ static bool spares(void)
 static const struct tap_case cases[] = {
 	{ "halves where clients leave", halves },
 	{ "comes back", comes_back },
-	{ "spares a server that stands still", spares_the_stopped },
+	{ "finds it again after the server stood still", finds_the_stopped },
 	{ "opens if none leaves", opens_otherwise },
 	{ "does not open if one has", stays_closed },
+	{ "halves what it was before it was open", forgets_the_open },
+	{ "opens if that says nothing", opens_for_most },
 	{ "spares those who leave for other reasons", spares },
 };
 
