@@ -169,8 +169,8 @@ void synq_climb_look_who_left(struct synq_climb *climb, bool excused)
 }
 
 /*
- * Nothing is answered, and clients have left: the server has more to do than they wait for, if it
- * has had the time for some answers.
+ * Nothing is answered, and clients have left.  If the server has had the time for some answers, it
+ * has more to do than its clients wait for.  Returns true if the limit is another now.
  */
 bool synq_climb_is_deserted(struct synq_climb *climb)
 {

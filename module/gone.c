@@ -4,12 +4,14 @@
  * the work.  They do not show when that is done, so it is guessed.
  *
  * Such a connection counts as busy until one whose request came later is answered, or for half of
- * the time after which it would be stuck.  Where nothing has been answered for some time before
- * its request came the server has more to do than anybody waits for.  Then it counts for as long
- * as that time, up to eight times as long as else, and 5 s: who leaves without a request that can
- * be answered holds the place.
+ * the time after which it would be stuck.  If nothing had been answered for longer than that when
+ * its request came, the server has more to do than its clients wait for.  Then it counts for as
+ * long as that silence, up to eight times that half, and 5 s at most: a client that sends half a
+ * request and leaves keeps the place for as long.
  *
- * Its life is described in follow.c.  With the lock of its record.
+ * follow.c describes the life of a connection.
+ *
+ * Softirq, or process context with BH off, with the lock of the record's inside.
  */
 #include <linux/list.h>
 #include "conf.h"
@@ -18,9 +20,9 @@
 #include "record.h"
 
 /*
- * Its client has ended it, and not at once: that would be a farewell, or half of a connection.  One
- * that was held may have been ended meanwhile.  If its server has ended it, that knows that there
- * is nothing to do.
+ * May the server go on with its work, though it has closed?  Yes if the client has ended it first,
+ * and not at once: that would be a farewell, or half of a connection.  The client may have done so
+ * while it was held.  If the server has ended it first, it knows that there is nothing to do.
  */
 bool synq_gone_is_worked_on(const struct synq_followed *conn)
 {
@@ -32,6 +34,7 @@ bool synq_gone_is_worked_on(const struct synq_followed *conn)
 	       inside->reached_ns && !inside->closed && conn->slot != SYNQ_SLOT_LOCAL;
 }
 
+/* Tells climb.c that its client has left. */
 void synq_gone_tell(const struct synq_followed *conn)
 {
 	struct synq_inside *inside = &conn->record->inside;
@@ -48,7 +51,6 @@ static bool is_over(const struct synq_inside *inside, const struct synq_followed
 	u64 counts_ns = synq_followed_longest_ns(inside) / 2;
 
 	counts_ns = clamp(silent_ns, counts_ns, min(8 * counts_ns, SYNQ_STUCK_MOST_NS / 2));
-
 	return conn->since_ns <= inside->reached_ns || conn->since_ns + counts_ns < now_ns;
 }
 

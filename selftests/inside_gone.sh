@@ -16,7 +16,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
-plan 20
+plan 22
 
 # leaves: one who leaves after 0.2 s; the server closes
 leaves() {
@@ -64,6 +64,20 @@ must_come 5 counter_is bulk unanswered $((++left))
 note "the next one is answered after $took ms"
 # At SERVICE he is let in; then the next is held for longer than one who is answered takes.
 within_prompt "who left while he was held counts (ms)" "$took" $((SERVICE * 22 / 10)) $((5 * SERVICE))
+
+# --- nothing was answered for long before: it counts for as long as that ---
+client "$TMP/silent" -n 1 -s 10.3.0.4 -i silent -w 60000 $V4 $PORT
+silent=$LAST
+must_come 5 counter_is bulk busy_now 1
+pause_ms 3000
+client "$TMP/long" -n 1 -s 10.1.0.4 -i long -w 200 $V4 $PORT
+must_come 5 has "$TMP/long" ^done
+is "it counts, too" "$(counter gold busy_now)" 1
+since=$(ms)
+must_come 10 counter_is gold busy_now 0
+within_prompt "for as long as nothing was answered (ms)" $(($(ms) - since)) 2400 5000
+stop "$silent"
+must_come 5 counter_is bulk unanswered $((++left))
 
 # --- the preferred do not wait for those of later classes ---
 leaves
