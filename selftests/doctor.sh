@@ -13,20 +13,35 @@
 need nft ip
 plan 75
 
-# codes [OPTION...]: what stands in the way, without notes, and without overflows, which
-# stay in the counters
-codes() {
+# look [OPTION...]: sets codes, in order: what stands in the way, without notes, and without
+# overflows, which stay in the counters
+look() {
+	local content any='"severity": "(remark|problem)", "code": "([a-z0-9_]*)"' code
 	sq doctor -j "$@" >"$TMP/doctor"
-	grep -oE '"severity": "(remark|problem)", "code": "[a-z0-9_]*"' "$TMP/doctor" |
-		sed 's/.*"code": "//; s/"//; /^overflows$/d' | sort -u | tr '\n' ' '
+	slurp "$TMP/doctor"
+	codes=
+	while [[ $content =~ $any ]]; do
+		content=${content#*"${BASH_REMATCH[0]}"} code=${BASH_REMATCH[2]}
+		[[ $code = overflows || " $codes" = *" $code "* ]] || insert "$code"
+	done
+}
+
+# insert CODE: where it belongs
+insert() {
+	local code before=
+	for code in $codes; do
+		[[ $code < $1 ]] || break
+		before+="$code "
+	done
+	codes="$before$1 ${codes#"$before"}"
 }
 
 # finds NAME CODES OPTION...: exactly these
 finds() {
-	local name=$1 wanted=$2 got
+	local name=$1 wanted=$2
 	shift 2
-	got=$(codes "$@")
-	is "$name" "$got" "${wanted:+$wanted }"
+	look "$@"
+	is "$name" "$codes" "${wanted:+$wanted }"
 }
 
 # planted NAME CODES OPTION...: one test; "healthy" follows when it is taken away
@@ -240,20 +255,20 @@ probes() {
 # watch_probes: what stands in the way.  A machine that stalls has more chances, with
 # intervals for which its stalls are less.
 watch_probes() {
-	local got every
+	local every
 	for every in 1 2 4; do
 		background "$TMP/probe" probes $every
-		got=$(codes --watch $((7 * every + 1))s)
+		look --watch $((7 * every + 1))s
 		stop "$LAST"
-		[ "$got" = "$1" ] && break
+		[ "$codes" = "$1" ] && break
 	done
-	echo "$got"
 }
 
 background "$TMP/server" "$PEER" eager -N "$SRV" -k $PORT
 served=$LAST
 must_come 10 is_up "$TMP/server"
-is "a health check is found" "$(watch_probes 'health_check ')" 'health_check '
+watch_probes 'health_check '
+is "a health check is found" "$codes" 'health_check '
 check "with the match" grep -q "synq match add source 10.1.0.9 port $PORT class FIRST" \
 	"$TMP/doctor"
 
@@ -293,11 +308,12 @@ finds "none when it has seen one" "" --watch 100ms
 sq stats >/dev/null 2>"$TMP/err"
 is "stats: nothing" "$(cat "$TMP/err")" ""
 is "nothing has been changed" "$(conf_counter generation)" "$generation"
-is "a health check is found with the module, too" "$(watch_probes 'health_check ')" \
-	'health_check '
+watch_probes 'health_check '
+is "a health check is found with the module, too" "$codes" 'health_check '
 check "with the first class" grep -q "port $PORT class gold" "$TMP/doctor"
 sq match add source 10.1.0.9 class gold
-is "nothing if it is in the first class" "$(watch_probes '')" ""
+watch_probes ''
+is "nothing if it is in the first class" "$codes" ""
 sq off
 planted "off" off --watch 100ms
 sq on
