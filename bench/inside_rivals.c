@@ -185,6 +185,12 @@ static void slope(struct run *r, double took)
 	v->skip = r->now + fmin(v->age, 1);
 }
 
+/* What nobody can do: it is told the knee, and when that changes. */
+static void know(struct run *r)
+{
+	r->listener->limit = fmax(1, rint(r->fixed * knee(r->c, r->now)));
+}
+
 /**
  * rival_init() - the limit at first
  * @r: a run that is about to begin
@@ -196,6 +202,8 @@ void rival_init(struct run *r)
 		r->listener->limit = INFINITY;
 	if (r->rule == FIXED)
 		r->listener->limit = fmax(1, rint(r->fixed));
+	if (r->rule == KNEE)
+		know(r);
 	if (r->rule == SLOPE) {
 		r->rival = (struct rival){ .base = 16, .since = -1, .fast = true };
 		slope_limit(r);
@@ -213,6 +221,8 @@ void rival_tick(struct run *r)
 	v->full += all_open(r) >= .95 * r->listener->limit;
 	v->ticks++;
 	v->most = fmax(v->most, all_open(r));
+	if (r->rule == KNEE)
+		know(r);
 }
 
 /**

@@ -20,9 +20,11 @@
 #include "inside_world.h"
 
 #define RAISED_S	2	/* of which the rate is, when it rises */
+#define KNEES		1.35	/* what climb.c aims at */
+#define ENOUGH		.95	/* of the goodput of the best fixed limit */
 
 static const char * const law_names[] = {
-	"none", "vegas", "gradient2", "bbr", "slope", "climb", "fixed",
+	"none", "vegas", "gradient2", "bbr", "slope", "climb", "fixed", "knee",
 };
 
 /* What is told of a run. */
@@ -242,10 +244,28 @@ static int check_all(const char *only)
 	return !!failed;
 }
 
+/* Goodput, of the best fixed limit's. */
+static void tell_parts(const char *with, double *part, unsigned int n)
+{
+	double sum = 0;
+	unsigned int k;
+
+	qsort(part, n, sizeof(*part), by_size);
+	for (k = 0; k < n; k++)
+		sum += part[k];
+	printf("# %s: mean %.3f;", with, sum / fmax(1, n));
+	for (k = 0; n && k <= 4; k++)
+		printf(" %u %%: %.3f", k < 3 ? 5 * k : 50 * (k - 2),
+		       part[(unsigned int)((n - 1) * (k < 3 ? .05 * k : .5 * (k - 2)))]);
+	for (k = 0; k < n && part[k] < ENOUGH; k++)
+		;
+	printf("; %u of %u below %.2f\n", k, n, ENOUGH);
+}
+
 static int at_random(unsigned int n, const char *only)
 {
-	double *part = calloc(n, sizeof(*part)), sum = 0;
-	unsigned int i, k, all = 0, inside = 0;
+	double *part = calloc(n, sizeof(*part)), *known = calloc(n, sizeof(*known));
+	unsigned int i, all = 0, inside = 0;
 
 	for (i = 0; i < n; i++) {
 		struct figures f;
@@ -258,19 +278,16 @@ static int at_random(unsigned int n, const char *only)
 		best = best_of(&c, tap_seed);
 		f = run_of(&c, CLIMB, 0, tap_seed);
 		tell("", &c, CLIMB, &f, &best);
-		sum += part[all++] = f.goodput / best.goodput;
+		known[all] = run_of(&c, KNEE, KNEES, tap_seed).goodput / best.goodput;
+		part[all++] = f.goodput / best.goodput;
 		inside += f.median >= 1 && f.median <= 4;
 	}
-	qsort(part, all, sizeof(*part), by_size);
-	printf("# goodput, of the best fixed limit's: mean %.3f;", sum / fmax(1, all));
-	for (k = 0; all && k <= 4; k++)
-		printf(" %u %%: %.3f", k < 3 ? 5 * k : 50 * (k - 2),
-		       part[(unsigned int)((all - 1) * (k < 3 ? .05 * k : .5 * (k - 2)))]);
-	for (k = 0; k < all && part[k] < .95; k++)
-		;
-	printf("; %u of %u below 0.95\n", k, all);
+	printf("# goodput, of the best fixed limit's\n");
+	tell_parts("climb", part, all);
+	tell_parts("1.35 knees, if they were known", known, all);
 	printf("# limit within 1 to 4 knees: %u\n", inside);
 	free(part);
+	free(known);
 	return 0;
 }
 

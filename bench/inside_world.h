@@ -24,7 +24,7 @@ enum work { EVEN, EXPONENTIAL, BIMODAL, PARETO };
 
 #define LISTENERS_MAX	2
 
-enum rule { NONE, VEGAS, GRADIENT2, BBR, SLOPE, CLIMB, FIXED };
+enum rule { NONE, VEGAS, GRADIENT2, BBR, SLOPE, CLIMB, FIXED, KNEE };
 
 /**
  * struct cell - a server, its clients, and what must hold with the law of climb.c
@@ -169,7 +169,7 @@ struct rival {
 struct run {
 	const struct cell *c;
 	enum rule rule;
-	double fixed;		/* limit of FIXED */
+	double fixed;		/* limit of FIXED, or knees of KNEE */
 	u64 seed;
 	double now;
 	u64 random[SOURCES];
