@@ -546,7 +546,7 @@ static void gone(struct run *r, int job)
 {
 	const struct job *j = &r->job[job];
 	struct listener *l = listener_of(r, j);
-	double silent = fmin(j->began - l->silent_since, LONGEST / 2);
+	double silent = fmin(j->began - l->silent_since, LONGEST);
 	double counts = longest(l) / 2;
 
 	counts = fmax(counts, fmin(silent, 8 * counts));

@@ -6,8 +6,8 @@
  * Such a connection counts as busy until one whose request came later is answered, or for half of
  * the time after which it would be stuck.  If nothing had been answered for longer than that when
  * its request came, the server has more to do than its clients wait for.  Then it counts for as
- * long as that silence, up to eight times that half, and 5 s at most: a client that sends half a
- * request and leaves keeps the place for as long.
+ * long as that silence, up to eight times that half, and 10 s at most, which is longer than most
+ * clients wait.  A client that sends half a request and leaves keeps the place for as long.
  *
  * follow.c describes the life of a connection.
  *
@@ -50,7 +50,7 @@ static bool is_over(const struct synq_inside *inside, const struct synq_followed
 	u64 silent_ns = conn->since_ns - min(inside->silent_since_ns, conn->since_ns);
 	u64 counts_ns = synq_followed_longest_ns(inside) / 2;
 
-	counts_ns = clamp(silent_ns, counts_ns, min(8 * counts_ns, SYNQ_STUCK_MOST_NS / 2));
+	counts_ns = clamp(silent_ns, counts_ns, min(8 * counts_ns, SYNQ_STUCK_MOST_NS));
 	return conn->since_ns <= inside->reached_ns || conn->since_ns + counts_ns < now_ns;
 }
 

@@ -141,6 +141,21 @@ static bool stays_closed(void)
 	return true;
 }
 
+/* Where the first answers took long an answer now and then says nothing else than a silence. */
+static bool halves_in_time(void)
+{
+	struct server s;
+	u32 before = begin(&s);
+
+	s.climb.first_ns = 3 * (u64)NSEC_PER_SEC;
+	s.is_stopped = true;
+	synq_climb_left(&s.climb, 2000 * MS, 0, 0);
+	run(&s, 4500);
+	check(synq_climb_limit(&s.climb) <= (before + 1) / 2, "%u, then %u", before,
+	      synq_climb_limit(&s.climb));
+	return true;
+}
+
 /* It was open when the first of them left: the half is that of the limit before. */
 static bool forgets_the_open(void)
 {
@@ -211,6 +226,7 @@ static const struct tap_case cases[] = {
 	{ "finds it again after the server stood still", finds_the_stopped },
 	{ "opens if none leaves", opens_otherwise },
 	{ "does not open if one has", stays_closed },
+	{ "does not wait for two of the first answers", halves_in_time },
 	{ "halves what it was before it was open", forgets_the_open },
 	{ "opens if that says nothing", opens_for_most },
 	{ "spares those who leave for other reasons", spares },
