@@ -147,7 +147,7 @@ static const struct cell cells[] = {
 	  .share_min = .6, .preferred_min = .85, .most = 40 },
 	{ TWO, CPUS, .name = "two: cpu 1, 0.1 s, thrashing, stalls", .workers = 1, .work_s = .1,
 	  .preferred = .1, .load = 3, .thrash = .1, .stall_s = 3, .stall_every = 20,
-	  .seconds = 120, .warm = 10, .share_min = .35, .preferred_min = .85, .most = 40 },
+	  .seconds = 120, .warm = 10, .share_min = .3, .preferred_min = .75, .most = 40 },
 	{ TWO, POOL, .name = "two: pool 4, 20 ms", .workers = 4, .work_s = .02 },
 	{ TWO, POOL, .name = "two: pool 16, exp", .workers = 16, .work = EXPONENTIAL },
 	{ TWO, POOL, .name = "two: pool 64, 0.2 s, exp", .work_s = .2, .work = EXPONENTIAL,

@@ -169,15 +169,15 @@ void synq_climb_look_who_left(struct synq_climb *climb, bool excused)
 }
 
 /*
- * Nothing is answered, and clients have left.  If the server has had the time for some answers, or
- * four seconds, it has more to do than its clients wait for.  Returns true if the limit is another
- * now.
+ * Nothing is answered, and clients have left.  If the server has had the time for some answers it
+ * has more to do than its clients wait for.  Returns true if the limit is another now.
  */
 bool synq_climb_is_deserted(struct synq_climb *climb)
 {
-	u64 least_ns = min(DESERTED * climb->first_ns, PATIENCE_NS);
+	u64 some_ns = min(DESERTED * climb->first_ns,
+			  max(PATIENCE_NS, climb->first_ns + climb->first_ns / 2));
 
-	if (climb->limit <= LEFT_LEAST || climb->silent_ns < least_ns)
+	if (climb->limit <= LEFT_LEAST || climb->silent_ns < some_ns)
 		return false;
 	climb->silent_ns = 0;
 	count_anew(climb);

@@ -150,7 +150,7 @@ static bool halves_in_time(void)
 	s.climb.first_ns = 3 * (u64)NSEC_PER_SEC;
 	s.is_stopped = true;
 	synq_climb_left(&s.climb, 2000 * MS, 0, 0);
-	run(&s, 4500);
+	run(&s, 5000);
 	check(synq_climb_limit(&s.climb) <= (before + 1) / 2, "%u, then %u", before,
 	      synq_climb_limit(&s.climb));
 	return true;

@@ -35,27 +35,30 @@ memory_place() {
 	fi
 }
 
-# next_cpu: each in turn.  What a guest consists of are processes that wait for each other: on
-# one CPU they need three quarters of the time that they need on two.
-next_cpu() {
-	local range ranges cpus=() last
-	IFS=, read -ra ranges < <(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status)
+# take_cpu: sets cpu, one that no other guest has taken, if there is one.  What a guest consists
+# of are processes that wait for each other: on one CPU they need three quarters of the time that
+# they need on two.
+take_cpu() {
+	local range ranges cpus=() fd
+	IFS=, read -ra ranges < <(taskset -cp $BASHPID | sed 's/.*: //')
 	for range in "${ranges[@]}"; do
 		mapfile -t -O ${#cpus[@]} cpus < <(seq "${range%-*}" "${range#*-}")
 	done
 	mkdir -p "$SYNQ_CACHE/lock"
-	{
-		flock 9
-		read -r -u 9 last || :
-		echo $((last + 1)) >"$SYNQ_CACHE/lock/turn"
-	} 9<>"$SYNQ_CACHE/lock/turn"
-	echo "${cpus[last % ${#cpus[@]}]}"
+	for cpu in "${cpus[@]}"; do
+		exec {fd}>"$SYNQ_CACHE/lock/cpu-$cpu"
+		flock -n "$fd" && return
+		exec {fd}>&-
+	done
+	cpu=${cpus[RANDOM % ${#cpus[@]}]}
 }
 
 run_uml() {
+	local cpu
 	memory_place
+	take_cpu
 	# shellcheck disable=SC2086
-	guarded taskset -c "$(next_cpu)" "$uml" mem="$mem" uml_dir="$scratch/" umid=uml \
+	guarded taskset -c "$cpu" "$uml" mem="$mem" uml_dir="$scratch/" umid=uml \
 		root=/dev/root rootfstype=hostfs rootflags=/ ro \
 		init="$stage/guest" console=tty0 con0=null,fd:1 con1=null,fd:3 \
 		con=null ssl=null dummy.numdummies=0 panic_on_warn=1 $append
