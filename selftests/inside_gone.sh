@@ -69,13 +69,13 @@ within_prompt "who left while he was held counts (ms)" "$took" $((SERVICE * 22 /
 client "$TMP/silent" -n 1 -s 10.3.0.4 -i silent -w 60000 $V4 $PORT
 silent=$LAST
 must_come 5 counter_is bulk busy_now 1
-pause_ms 6500
+pause_ms 3000
 client "$TMP/long" -n 1 -s 10.1.0.4 -i long -w 200 $V4 $PORT
 must_come 5 has "$TMP/long" ^done
 is "it counts, too" "$(counter gold busy_now)" 1
 since=$(ms)
 must_come 10 counter_is gold busy_now 0
-within_prompt "for as long as nothing was answered (ms)" $(($(ms) - since)) 5500 9500
+within_prompt "for as long as nothing was answered (ms)" $(($(ms) - since)) 2400 5000
 stop "$silent"
 must_come 5 counter_is bulk unanswered $((++left))
 
