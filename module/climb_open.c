@@ -24,6 +24,7 @@
 #include "climb_open.h"
 
 #define PATIENCE_NS	(4 * SECOND)
+#define PATIENCE_MOST_NS (8 * SECOND)	/* where none leaves */
 #define GAP_MAX_MS	4000U
 
 /* Clients that leave. */
@@ -68,7 +69,8 @@ void synq_climb_open_further(struct synq_climb *climb)
 
 /*
  * How long a silence may be normal depends on the server: some need seconds for an answer.
- * More connections would only slow it down.
+ * More connections would only slow it down: of twenty that share a CPU and came together none is
+ * answered for as long as all take.
  */
 static u64 patience_ns(const struct synq_climb *climb)
 {
@@ -79,7 +81,7 @@ static u64 patience_ns(const struct synq_climb *climb)
 		ns = 2 * div64_u64(busy << 40, climb->rate);
 
 	ns = max_t(u64, ns, 2ULL * climb->gap_ms * NSEC_PER_MSEC);
-	return clamp_t(u64, ns, SECOND, PATIENCE_NS);
+	return clamp_t(u64, ns, SECOND, climb->deserted ? PATIENCE_NS : PATIENCE_MOST_NS);
 }
 
 bool synq_climb_is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool excused)

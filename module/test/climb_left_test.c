@@ -136,7 +136,7 @@ static bool stays_closed(void)
 	      synq_climb_limit(&s.climb));
 	/* The next answer is the end of that. */
 	synq_climb_answer(&s.climb, false, 0);
-	run(&s, 5000);
+	run(&s, 9000);
 	check(synq_climb_limit(&s.climb) > 4, "%u", synq_climb_limit(&s.climb));
 	return true;
 }
