@@ -122,6 +122,23 @@ static bool opens_otherwise(void)
 	return true;
 }
 
+/* Such a silence is known.  But it is not waited for longer than eight seconds. */
+static bool opens_the_slow(void)
+{
+	struct server s;
+	u32 before = begin(&s);
+
+	s.climb.gap_ms = 4000;
+	s.is_stopped = true;
+	run(&s, 7500);
+	check(!s.climb.before && synq_climb_limit(&s.climb) <= before + 1, "%u, then %u", before,
+	      synq_climb_limit(&s.climb));
+	run(&s, 2500);
+	check(s.climb.before && synq_climb_limit(&s.climb) > before + 1, "%u, then %u", before,
+	      synq_climb_limit(&s.climb));
+	return true;
+}
+
 /* One has left: what is wrong is not that answers are not seen. */
 static bool stays_closed(void)
 {
@@ -225,6 +242,7 @@ static const struct tap_case cases[] = {
 	{ "comes back", comes_back },
 	{ "finds it again after the server stood still", finds_the_stopped },
 	{ "opens if none leaves", opens_otherwise },
+	{ "opens within ten seconds where silences are known", opens_the_slow },
 	{ "does not open if one has", stays_closed },
 	{ "does not wait for two of the first answers", halves_in_time },
 	{ "halves what it was before it was open", forgets_the_open },
