@@ -245,7 +245,7 @@ static int check_all(const char *only)
 }
 
 /* Goodput, of the best fixed limit's. */
-static void tell_parts(const char *with, double *part, unsigned int n)
+static void tell_parts(const char *name, double *part, unsigned int n)
 {
 	double sum = 0;
 	unsigned int k;
@@ -253,7 +253,7 @@ static void tell_parts(const char *with, double *part, unsigned int n)
 	qsort(part, n, sizeof(*part), by_size);
 	for (k = 0; k < n; k++)
 		sum += part[k];
-	printf("# %s: mean %.3f;", with, sum / fmax(1, n));
+	printf("# %-9s mean %.3f;", name, sum / fmax(1, n));
 	for (k = 0; n && k <= 4; k++)
 		printf(" %u %%: %.3f", k < 3 ? 5 * k : 50 * (k - 2),
 		       part[(unsigned int)((n - 1) * (k < 3 ? .05 * k : .5 * (k - 2)))]);
@@ -282,9 +282,10 @@ static int at_random(unsigned int n, const char *only)
 		part[all++] = f.goodput / best.goodput;
 		inside += f.median >= 1 && f.median <= 4;
 	}
-	printf("# goodput, of the best fixed limit's\n");
-	tell_parts("climb", part, all);
-	tell_parts("1.35 knees, if they were known", known, all);
+	printf("# goodput, of the best fixed limit's; knee: with %.2f knees, if they were known\n",
+	       KNEES);
+	tell_parts(law_names[CLIMB], part, all);
+	tell_parts(law_names[KNEE], known, all);
 	printf("# limit within 1 to 4 knees: %u\n", inside);
 	free(part);
 	free(known);
