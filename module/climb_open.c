@@ -4,8 +4,8 @@
  *
  * Fail open: it is doubled, again and again, while connections are held and nothing is answered
  * for a second, for twice the longest gap between answers, and for twice as long as the
- * connections inside should take.  With the next answer it is what it was, or twice that if it
- * was a guess, and such a gap is known.
+ * connections inside should take; after 8 s at the latest, and when it is open after 4 s.  With
+ * the next answer it is what it was, or twice that if it was a guess, and such a gap is known.
  *
  * Not if clients have left since the last answer: then the server has too much to do, and more
  * would make it worse.  The limit is halved instead, but not below four.
@@ -24,7 +24,7 @@
 #include "climb_open.h"
 
 #define PATIENCE_NS	(4 * SECOND)
-#define PATIENCE_MOST_NS (8 * SECOND)	/* where none leaves */
+#define PATIENCE_MOST_NS (8 * SECOND)	/* at first, where none leaves */
 #define GAP_MAX_MS	4000U
 
 /* Clients that leave. */
@@ -81,7 +81,8 @@ static u64 patience_ns(const struct synq_climb *climb)
 		ns = 2 * div64_u64(busy << 40, climb->rate);
 
 	ns = max_t(u64, ns, 2ULL * climb->gap_ms * NSEC_PER_MSEC);
-	return clamp_t(u64, ns, SECOND, climb->deserted ? PATIENCE_NS : PATIENCE_MOST_NS);
+	return clamp_t(u64, ns, SECOND,
+		       climb->deserted || climb->before ? PATIENCE_NS : PATIENCE_MOST_NS);
 }
 
 bool synq_climb_is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool excused)
