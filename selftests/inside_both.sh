@@ -37,8 +37,8 @@ for family in V4 V6; do
 	note "$family: preferred $gold of 24, median $median ms, limits at most $most"
 	check_prompt "$family: all preferred are served" test "$gold" = 24
 	within_prompt "$family: at once" "$median" 0 $((8 * SERVICE))
-	check "$family: the limits are at most 8 times the workers, together" \
-		test "$most" -le $((8 * WORKERS))
+	check "$family: the limits are at most twice the workers, together" \
+		test "$most" -le $((2 * WORKERS))
 done
 stop "$v4" "$v6"
 over "in the end"
