@@ -28,6 +28,7 @@ DIR=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 HERE=${SYNQ_HERE-}	# the network namespace that this shell has gone into
 TMP=${SYNQ_TMP:-$(mktemp -d)}
 unset SYNQ_HERE SYNQ_TMP
+export SYNQ_TEST=$$	# by which its processes are known
 TEST=${0##*/}
 TEST=${TEST%.sh}
 SRV=synq-s-$$ CLI=synq-c-$$
@@ -158,10 +159,28 @@ log_is_clean() {
 	! dmesg | sed -n "/selftest $TEST $$ /,\$p" | grep -E "$bad"
 }
 
+# nothing_left: true if no process of this script runs any more; else sets left.  Such a one
+# would take the time of all scripts that come later.
+nothing_left() {
+	local dir environment
+	for dir in /proc/[0-9]*; do
+		environment=()
+		{ mapfile -d '' -t environment <"$dir/environ"; } 2>/dev/null
+		[[ " ${environment[*]} " == *" SYNQ_TEST=$$ "* && $dir != "/proc/$$" ]] || continue
+		left=${dir#/proc/}
+		return 1
+	done
+}
+
 finish() {
-	local rc=$?
+	local rc=$? left
 	trap - EXIT
 	cleanup
+	if ! wait_for 2 nothing_left; then
+		note "left behind: $(tr '\0' ' ' <"/proc/$left/cmdline")"
+		kill -9 "$left"
+		rc=1
+	fi
 	if [ $rc = 0 ]; then
 		check "the kernel log is clean" log_is_clean
 		if [ "$n_done" != "$n_planned" ]; then
