@@ -10,7 +10,7 @@
 # Must fail if: half requests, silent or kept connections, or slow readers took the places of
 # others for good, or raised the limit without bound.
 #
-# One kernel will do: it takes long.
+# One kernel will do: it takes long.  The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"

@@ -9,6 +9,8 @@
 #
 # Must fail if: the limit stayed where it began while more brought nothing, the preferred
 # waited for others, or the server were left idle.
+#
+# The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 12

@@ -8,7 +8,7 @@
 #
 # Must fail if: the answers that one gains and the other loses were a gain.
 #
-# One kernel will do: it takes long.
+# One kernel will do: it takes long.  The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"

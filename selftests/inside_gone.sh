@@ -12,7 +12,7 @@
 # Must fail if: a place were free before the work was done, or much later; or the server worked
 # for those who have left.
 #
-# One kernel will do: it takes long.
+# One kernel will do: it takes long.  The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"

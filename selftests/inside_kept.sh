@@ -10,7 +10,7 @@
 # Must fail if: new clients waited for kept ones of their own class, or of one after theirs; or
 # the limit fell as if it had an effect.
 #
-# One kernel will do: it takes long.
+# One kernel will do: it takes long.  The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"

@@ -8,7 +8,7 @@
 #
 # Must fail if: connections were held that the server has room for, or slots stayed empty.
 #
-# One kernel will do: it takes long.
+# One kernel will do: it takes long.  The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"

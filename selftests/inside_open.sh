@@ -9,6 +9,8 @@
 #
 # Must fail if: clients waited for answers that nobody sees, or the host's own for others; or
 # the limit stayed open for a server that answers again.
+#
+# The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"

@@ -9,7 +9,7 @@
 # Must fail if: clients of a server that stands still were lost, or held for longer than their
 # time, or let in for it to work on for long; or the dead server's were remembered.
 #
-# One kernel will do: it takes long.
+# One kernel will do: it takes long.  The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"

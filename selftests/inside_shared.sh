@@ -9,7 +9,7 @@
 # Must fail if: the limit began too high, or grew before anything was known, so that the server
 # worked for those who had left.
 #
-# One kernel will do: it takes long.
+# One kernel will do: it takes long.  The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"

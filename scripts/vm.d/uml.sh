@@ -61,5 +61,5 @@ run_uml() {
 	guarded taskset -c "$cpu" "$uml" mem="$mem" uml_dir="$scratch/" umid=uml \
 		root=/dev/root rootfstype=hostfs rootflags=/ ro \
 		init="$stage/guest" console=tty0 con0=null,fd:1 con1=null,fd:3 \
-		con=null ssl=null dummy.numdummies=0 panic_on_warn=1 $append
+		con=null ssl=null dummy.numdummies=0 panic_on_warn=1 ${leap:+time-travel} $append
 }
