@@ -8,6 +8,8 @@
 #
 # Would miss its mark if: what leaves until a handshake completes were taken off for those
 # that began at once.
+#
+# The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 need tc

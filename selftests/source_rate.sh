@@ -14,7 +14,7 @@
 # of its source or the reverse, a reload filled the buckets, or a full table meant "no
 # limit" or "no entrance".
 #
-# One kernel will do: what it tests does not depend on the kernel.
+# One kernel will do: what it tests does not depend on the kernel.  The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 plan 84
