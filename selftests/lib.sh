@@ -15,6 +15,9 @@
 # /proc, without a process. A script that wants to stay where it was started says
 # STAY=1 before.
 #
+# In its head a script may say where "make check" runs it: "One kernel will do", "Needs two CPUs",
+# "The clock may leap" (scripts/check; scripts/vm --help says what leaps).
+#
 # Environment: SYNQ_KO, the module (else modprobe); CI=true or SYNQ_STRICT=1, a
 # missing tool is a failure and not a skip; FAIL_FAST=1, the first failure ends the
 # script.
@@ -159,26 +162,29 @@ log_is_clean() {
 	! dmesg | sed -n "/selftest $TEST $$ /,\$p" | grep -E "$bad"
 }
 
-# nothing_left: true if no process of this script runs any more; else sets left.  Such a one
-# would take the time of all scripts that come later.
+# nothing_left: true if no process of this script runs any more; else sets left, their numbers.
+# Such a one would take the time of all scripts that come later.
 nothing_left() {
 	local dir environment
+	left=()
 	for dir in /proc/[0-9]*; do
 		environment=()
 		{ mapfile -d '' -t environment <"$dir/environ"; } 2>/dev/null
-		[[ " ${environment[*]} " == *" SYNQ_TEST=$$ "* && $dir != "/proc/$$" ]] || continue
-		left=${dir#/proc/}
-		return 1
+		[[ " ${environment[*]} " != *" SYNQ_TEST=$$ "* || $dir = "/proc/$$" ]] ||
+			left+=("${dir#/proc/}")
 	done
+	[ ${#left[@]} = 0 ]
 }
 
 finish() {
-	local rc=$? left
+	local rc=$? left pid
 	trap - EXIT
 	cleanup
 	if ! wait_for 2 nothing_left; then
-		note "left behind: $(tr '\0' ' ' <"/proc/$left/cmdline")"
-		kill -9 "$left"
+		for pid in "${left[@]}"; do
+			note "left behind: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+			kill -9 "$pid"
+		done 2>/dev/null
 		rc=1
 	fi
 	if [ $rc = 0 ]; then
