@@ -23,7 +23,7 @@
  * rest		the limit is the base.  After some epochs a lower one is tried.  If the rate
  *		differs for two epochs in a row the server has changed: then up, or down.
  * up		the limit is twice as high.  If that brings more it is doubled again.  Not the
- *		first that is tried where a connection takes long.
+ *		first that is tried where a connection takes long, and longer than the first did.
  * down		the limit is lower, which measures the knee.  In a search, and after lower
  *		limits have cost nothing, it is halved until that costs something.
  *
@@ -281,14 +281,18 @@ static u64 believable(const struct synq_climb *climb, u64 rate)
 
 static void has_rested(struct synq_climb *climb, u64 rate)
 {
-	u64 now = per_ns(climb, climb->elsewhere), then = climb->rate_elsewhere, most_ns;
+	u64 now = per_ns(climb, climb->elsewhere), then = climb->rate_elsewhere, most_ns = SLOW_NS;
 	u32 percent = percent_known(climb, rate);
 
 	if (!climb->rate) {
 		set_known(climb, believable(climb, rate));
 		climb->searching = true;
-		/* Perhaps too many wait for the same workers: more would make all clients leave. */
-		most_ns = climb->first_ns ? 5 * climb->first_ns / 2 : SLOW_NS;
+		/*
+		 * Perhaps too many wait for the same workers: more would make all clients leave.
+		 * Two listeners have let in twice as many.
+		 */
+		if (climb->first_ns)
+			most_ns = (climb->rate_elsewhere ? 3 : 5) * climb->first_ns / 2;
 		if (synq_climb_takes_ns(climb) > clamp_t(u64, most_ns, QUICK_NS, SLOW_NS) ||
 		    !synq_climb_may_double(climb))
 			go_down(climb);

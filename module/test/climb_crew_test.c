@@ -197,9 +197,37 @@ static bool bears_a_wave(void)
 	return true;
 }
 
+/* The first answers take 0.8 s, and then, with ten inside, each takes 1.6 s. */
+static bool goes_down_first(bool is_alone)
+{
+	struct synq_climb climb;
+	u64 now_ns = 1;
+	u32 ms;
+
+	synq_climb_init(&climb);
+	for (ms = 1; ms < 10000 && !climb.rate; ms++, now_ns += MS) {
+		u32 every = climb.from ? 160 : 200;
+
+		if (ms % every == 0)
+			synq_climb_answer(&climb, false, (climb.limit < 8 ? 800 : 1600) * MS);
+		if (!is_alone)
+			synq_climb_hear_of_others(&climb, ms % every == 0, MS);
+		synq_climb_tick(&climb, now_ns, 1, synq_climb_limit(&climb), 0);
+	}
+	return climb.phase == SYNQ_CLIMB_DOWN;
+}
+
+static bool begins_carefully(void)
+{
+	check(!goes_down_first(true), "alone: a lower limit first");
+	check(goes_down_first(false), "two: a higher limit first");
+	return true;
+}
+
 static const struct tap_case cases[] = {
 	{ "shares workers with others", shares },
 	{ "shares workers with one that comes later", shares_with_the_late },
+	{ "does not begin with a higher limit", begins_carefully },
 	{ "shares nothing with others", shares_nothing },
 	{ "bears a faster one that comes and goes", bears_a_wave },
 };
