@@ -23,7 +23,7 @@
  * rest		the limit is the base.  After some epochs a lower one is tried.  If the rate
  *		differs for two epochs in a row the server has changed: then up, or down.
  * up		the limit is twice as high.  If that brings more it is doubled again.  Not the
- *		first that is tried where a connection takes long, and longer than the first did.
+ *		first that is tried where a connection takes long, and much longer than the first.
  * down		the limit is lower, which measures the knee.  In a search, and after lower
  *		limits have cost nothing, it is halved until that costs something.
  *
