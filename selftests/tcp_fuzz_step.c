@@ -10,6 +10,10 @@
  * the sockets that it accepts point to that part and free what is there: a use after free
  * when the listener is gone.  So the first process holds all of these listeners, see
  * tcp_fuzz_owner.c, and there are no more than MOST_CONVERTED.
+ *
+ * Nor does the stock kernel take an IPv6 connection out of the SYN queue when its listener is
+ * converted.  If the socket listens again before the final ACK comes, it gets an IPv4 child for it,
+ * and the kernel warns (inet_ehash_insert()).  So a socket is not converted while one waits there.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -463,7 +467,29 @@ static int do_pass(struct place *p, struct rng *rng)
 	return error;
 }
 
-/* It has to be connected to an IPv4 address. */
+/* Does an IPv6 connection wait for its final ACK at the port?  If in doubt, yes. */
+static bool is_awaited(int fd)
+{
+	FILE *connections = fopen("/proc/net/tcp6", "re");
+	struct address local = { .len = sizeof(local.in6) };
+	bool found = false;
+	char line[256];
+
+	if (!connections || getsockname(fd, &local.sa, &local.len))
+		found = true;
+	while (!found && fgets(line, sizeof(line), connections)) {
+		unsigned int port, state;
+
+		found = sscanf(line, " %*u: %*32[0-9A-F]:%x %*32[0-9A-F]:%*x %x", &port,
+			       &state) == 2 &&
+			state == TCP_SYN_RECV && port == ntohs(local.in6.sin6_port);
+	}
+	if (connections)
+		fclose(connections);
+	return found;
+}
+
+/* It has to be connected to an IPv4 address: then it gets no new requests. */
 static int do_addrform(struct place *p, struct rng *rng)
 {
 	struct address peer = { .len = sizeof(peer.in6) };
@@ -475,7 +501,7 @@ static int do_addrform(struct place *p, struct rng *rng)
 	if (getsockopt(p->fd, SOL_IPV6, IPV6_ADDRFORM, &family, &len) ||
 	    getpeername(p->fd, &peer.sa, &peer.len))
 		return errno;
-	if (!IN6_IS_ADDR_V4MAPPED(&peer.in6.sin6_addr) ||
+	if (!IN6_IS_ADDR_V4MAPPED(&peer.in6.sin6_addr) || is_awaited(p->fd) ||
 	    __atomic_fetch_add(converted, 1, __ATOMIC_RELAXED) >= MOST_CONVERTED)
 		return NOTHING_TO_DO;
 	error = send_socket(keeper[0], p->fd);
