@@ -34,7 +34,8 @@
  *
  * Several listeners of one process may share its workers, as those for IPv4 and IPv6 do.  Each
  * would get more of the same answers by a higher limit, and all would race.  So what happens at
- * the others, while they hold connections too, counts with each change of the rate.
+ * the others, while they hold connections too, counts with each change of the rate.  If twice in a
+ * row they get what a lower limit costs, a search begins.
  *
  * If answers do not come, the limit is opened, or halved where clients leave (climb_open.c).
  * Otherwise nothing changes while no connection is held.  An epoch that was interrupted for long
@@ -358,6 +359,19 @@ static void follow(struct synq_climb *climb, u64 target)
 	synq_climb_rest(climb, (target + base) / 2);
 }
 
+/*
+ * Others of the same process have got what this one has lost: as many answers as before come from
+ * fewer connections, so they probably share workers.  Not if they have got far more: that has
+ * another reason.
+ */
+static bool has_passed_on(const struct synq_climb *climb, u64 rate)
+{
+	u64 then = climb->rate_elsewhere, now = per_ns(climb, climb->elsewhere);
+	u64 lost = climb->rate - min(rate, climb->rate), got = now - min(now, then);
+
+	return then && lost && got >= lost - lost / 4 && got <= 2 * lost;
+}
+
 static void went_down(struct synq_climb *climb, u64 rate)
 {
 	u32 percent = percent_known(climb, rate), kept = kept_of(climb);
@@ -370,7 +384,10 @@ static void went_down(struct synq_climb *climb, u64 rate)
 	target = min(all - min_t(u64, all, kept), 2ULL * climb->base);
 
 	if (!climb->searching) {
-		climb->easy = percent >= NOTHING ? climb->easy + 1 : 0;
+		if (percent >= NOTHING || has_passed_on(climb, rate))
+			climb->easy++;
+		else
+			climb->easy = 0;
 		if (climb->easy >= EASY)
 			search_down(climb);
 		else

@@ -116,6 +116,24 @@ static bool shares(void)
 	return true;
 }
 
+/* As many workers as before become as few that are faster: no rate tells that. */
+static bool comes_down(void)
+{
+	u32 sum = 0, i;
+	struct crew crew;
+
+	for (i = 0; i < 8; i++) {
+		begin_crew(&crew, 2, 16, true);
+		run_crew(&crew, 120000, 2);
+		crew.workers /= 4;
+		crew.rate *= 4;
+		run_crew(&crew, 45000, 2);
+		sum += sum_of_limits(&crew);
+	}
+	check(sum <= 2 * 4 * 8, "two with 4 workers: limits %u, in eight runs", sum);
+	return true;
+}
+
 /* One that comes later gets a part of them, too. */
 static bool shares_with_the_late(void)
 {
@@ -226,6 +244,7 @@ static bool begins_carefully(void)
 
 static const struct tap_case cases[] = {
 	{ "shares workers with others", shares },
+	{ "comes down with the others", comes_down },
 	{ "shares workers with one that comes later", shares_with_the_late },
 	{ "does not begin with a higher limit", begins_carefully },
 	{ "shares nothing with others", shares_nothing },
