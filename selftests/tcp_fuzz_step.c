@@ -12,8 +12,9 @@
  * tcp_fuzz_owner.c, and there are no more than MOST_CONVERTED.
  *
  * Nor does the stock kernel take an IPv6 connection out of the SYN queue when its listener is
- * converted.  If the socket listens again before the final ACK comes, it gets an IPv4 child for it,
- * and the kernel warns (inet_ehash_insert()).  So a socket is not converted while one waits there.
+ * converted.  If the socket listens again before the final ACK comes, the kernel makes an IPv4
+ * child of that connection, and warns (inet_ehash_insert()).  So no socket is converted while an
+ * IPv6 connection waits at its port.
  */
 #define _GNU_SOURCE
 #include <errno.h>
