@@ -79,6 +79,7 @@
 #define FAR		170	/* far off: so much, or 100 / 170 */
 #define NOTHING		93	/* a lower limit costs nothing */
 #define HARDLY		78	/* with half of the limit: it was far too high */
+#define COSTLY		65	/* it was about right */
 
 #define RESERVE		35	/* per cent of the knee */
 #define AVERAGE		4	/* rates */
@@ -226,12 +227,14 @@ static void set_known(struct synq_climb *climb, u64 rate)
 	climb->rate_elsewhere = per_ns(climb, climb->elsewhere);
 }
 
-/* So far off that a few answers are enough to tell. */
+/* So far off that a few answers are enough to tell; a lower limit costs answers until then. */
 static bool is_far(const struct synq_climb *climb)
 {
 	u32 percent = percent_of(per_ns(climb, climb->answers), climb->rate);
 
-	return percent > FAR || percent * FAR < 100 * 100;
+	if (climb->phase == SYNQ_CLIMB_DOWN)
+		return percent < COSTLY;
+	return climb->phase == SYNQ_CLIMB_REST && (percent > FAR || percent * FAR < 100 * 100);
 }
 
 static bool is_over(const struct synq_climb *climb)
@@ -244,7 +247,7 @@ static bool is_over(const struct synq_climb *climb)
 	/* It is far off: the sooner this ends the better. */
 	if (climb->searching && climb->phase != SYNQ_CLIMB_DOWN)
 		return ns >= (n >= FEW ? SEARCH_NS : SEARCH_LONG_NS);
-	if (n >= many || (n >= FEW && climb->phase == SYNQ_CLIMB_REST && is_far(climb)))
+	if (n >= many || (n >= FEW && is_far(climb)))
 		return ns >= SHORT_NS;
 	return ns >= (n >= FEW ? LONG_NS : LONGEST_NS);
 }

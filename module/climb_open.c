@@ -62,6 +62,9 @@ void synq_climb_open_further(struct synq_climb *climb)
 		climb->before = climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base;
 		climb->may_double = !climb->rate && !climb->first_ns &&
 				    2 * climb->skip < climb->limit;
+		/* A search that is cut short begins again. */
+		if (climb->searching)
+			climb->rate = 0;
 	}
 	synq_climb_rest(climb, 2ULL * climb->base);
 	climb->skip = 0;
