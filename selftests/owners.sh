@@ -156,6 +156,8 @@ listener add port $port order $one"
 		one_of auto always never
 		text+=" cookies $one"
 		[ $((RANDOM % 4)) = 0 ] || text+=" app-order on app-cookies on"
+		one_of off off auto auto 4
+		text+=" inside $one"
 		[ $((RANDOM % 3)) != 0 ] ||
 			text+=" synack-retries $((RANDOM % 5 + 1))"
 	done
