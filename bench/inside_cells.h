@@ -78,7 +78,7 @@ static const struct cell cells[] = {
 	  .work = EXPONENTIAL, .change_at = 30, .more = 4, .load = 6, .adapt_s = 15 },
 	{ POOL, .name = "pool 4, bimodal", .workers = 4, .work_s = .04, .work = BIMODAL },
 	{ POOL, .name = "pool 4, bimodal, slow", .workers = 4, .work_s = .2, .work = BIMODAL,
-	  .seconds = 120, .warm = 20, .share_min = .85, .most = 7 },
+	  .seconds = 120, .warm = 20, .share_min = .82, .most = 7 },
 	{ POOL, .name = "pool 8, the mix changes every 3 s", .workers = 8, .work_s = .05,
 	  .work = EXPONENTIAL, .heavier = 3, .wave_s = 3, .share_min = .88 },
 	{ POOL, .name = "pool 64, blind for 8 s", .work = EXPONENTIAL, .blind_s = 8,
