@@ -484,6 +484,49 @@ static bool jumps(void)
 	return true;
 }
 
+/* A lower limit that costs its whole part is not tried for long. */
+static bool sees_what_it_costs(void)
+{
+	struct server s;
+	u32 ms, most = 0;
+
+	begin(&s, 64, 2);
+	run(&s, 60000, 1);
+	while (s.climb.phase != SYNQ_CLIMB_REST)
+		run(&s, 1, 1);
+	/* It can do as much again. */
+	s.workers = 2 * synq_climb_limit(&s.climb);
+	s.climb.rate *= (double)synq_climb_limit(&s.climb) / 64;
+	for (ms = 0; ms < 100000 && s.climb.phase == SYNQ_CLIMB_REST; ms++)
+		run(&s, 1, 1);
+	for (; ms < 100000 && s.climb.phase == SYNQ_CLIMB_DOWN; ms++) {
+		most = max(most, s.climb.answers);
+		run(&s, 1, 1);
+	}
+	check(most >= 60 && most <= 70, "%u answers", most);
+	return true;
+}
+
+/* While it searches the server is not heard. */
+static bool searches_again(void)
+{
+	struct server s;
+
+	begin(&s, 64, 2);
+	while (s.climb.phase == SYNQ_CLIMB_REST)
+		run(&s, 1, 1);
+	check(s.climb.searching && s.climb.rate, "it searches");
+	s.rate = 0;
+	while (!s.climb.before && s.now_ns < 100 * NSEC_PER_SEC)
+		run(&s, 1, 1);
+	s.rate = 2;
+	run(&s, 1000, 1);
+	check(s.climb.searching, "it has ended the search");
+	run(&s, 60000, 1);
+	check(goodput(&s, 10000) >= 90, "limit %u", synq_climb_limit(&s.climb));
+	return true;
+}
+
 /* Whatever the clock does, and whatever is counted. */
 static bool odd(void)
 {
@@ -528,6 +571,8 @@ static const struct tap_case cases[] = {
 	{ "changes nothing where nobody is held", idles },
 	{ "excuses a stopped server", excuses },
 	{ "a clock that jumps", jumps },
+	{ "sees soon what a lower limit costs", sees_what_it_costs },
+	{ "begins a search again that was cut short", searches_again },
 	{ "odd clocks and counts", odd },
 };
 
