@@ -27,7 +27,7 @@
 #define US	1e6
 #define LONGEST	10	/* s: for so long at most a request counts */
 #define HALVES_FROM 20	/* s */
-#define PAUSE	.1	/* s: after so long without a tick none is held */
+#define WINDOW	1.5	/* s: for so long it matters that connections were held */
 
 enum what { ARRIVE, HALF, SYN, AFTER_WAY, DONE, FREE, EVERY_TICK, STUCK, LEAVE, GONE };
 
@@ -475,20 +475,30 @@ static void note_latency(struct run *r, const struct job *j)
 	r->ok[j->class]++;
 }
 
+static bool has_held(const struct run *r, const struct listener *l)
+{
+	return r->now - l->ticked <= WINDOW;
+}
+
+static bool any_holds(const struct run *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->listeners; i++)
+		if (r->listener[i].holds)
+			return true;
+	return false;
+}
+
 /* Where all take very long, one that is late is an answer like any other. */
 static void tell_climb(struct run *r, const struct job *j)
 {
 	struct listener *l = listener_of(r, j);
 
-	if (j->state != BUSY && longest(l) < LONGEST) {
-		synq_climb_hear(&l->climb);
-		return;
-	}
-	synq_climb_answer(&l->climb, j->kept, NSEC_PER_SEC * (r->now - j->began));
-	if (r->now - l->ticked <= PAUSE) {
-		l->told.answers++;
-		r->crew.answers++;
-	}
+	if (j->state != BUSY && longest(l) < LONGEST)
+		synq_climb_hear(&r->climb);
+	else if (has_held(r, l) || !any_holds(r))
+		synq_climb_answer(&r->climb, j->kept, NSEC_PER_SEC * (r->now - j->began));
 }
 
 static void finish(struct run *r, int job)
@@ -536,7 +546,7 @@ static void leave(struct run *r, int job)
 	if (j->state == BUSY)
 		at(r, r->now, GONE, job);
 	if (j->state == BUSY && r->rule == CLIMB)
-		synq_climb_left(&l->climb, ns_of(waited), ns_of(j->began - j->born),
+		synq_climb_left(&r->climb, ns_of(waited), ns_of(j->began - j->born),
 				ns_of(l->mean));
 	j->state = LEFT;
 	again(r, j);
@@ -590,38 +600,39 @@ static u64 ns(double s)
 	return 1e9 * (s + 1000);
 }
 
-/* The crew of inside.c. */
-static void hear_of_others(struct run *r, struct listener *l, unsigned int held)
-{
-	u32 answers = r->crew.answers - l->told.answers;
-	double s = r->crew.s - l->told.s, since = r->now - l->ticked;
-
-	if (r->listeners == 1)
-		return;
-	if (since < 1)
-		synq_climb_hear_of_others(&l->climb, answers - l->heard.answers,
-					  1e9 * (s - l->heard.s));
-	l->heard.answers = answers;
-	l->heard.s = s;
-	if (held && since <= PAUSE) {
-		l->told.s += since;
-		r->crew.s += since;
-	}
-	l->ticked = r->now;
-}
-
-/* The module's, which is called while any are held, and once after that. */
-static void climb_tick(struct run *r, struct listener *l)
+static void add_load(struct run *r, struct synq_load *load, struct listener *l)
 {
 	unsigned int held = length(&l->held[0]) + length(&l->held[1]);
 
-	if (held || l->was_held) {
-		hear_of_others(r, l, held);
-		synq_climb_tick(&l->climb, ns(r->now), held, l->open[0] + l->open[1],
-				l->kept);
+	l->holds = held;
+	if (held) {
+		l->ticked = r->now;
+		load->held += held;
+		load->busy += l->open[0] + l->open[1];
+		load->kept += l->kept;
 	}
-	l->was_held = held;
-	l->limit = synq_climb_limit(&l->climb);
+	load->listeners += has_held(r, l);
+}
+
+/* The module's (crew.c), which is called while any are held, and once after that. */
+static void climb_tick(struct run *r)
+{
+	struct synq_load load = { 0 };
+	bool was_held = any_holds(r);
+	unsigned int i;
+
+	for (i = 0; i < r->listeners; i++)
+		add_load(r, &load, &r->listener[i]);
+	if (load.held || was_held)
+		synq_climb_tick(&r->climb, ns(r->now), &load);
+	for (i = 0; i < r->listeners; i++) {
+		struct listener *l = &r->listener[i];
+		unsigned int parts = load.listeners + !has_held(r, l);
+
+		l->limit = synq_climb_limit(&r->climb);
+		if (parts > 1)
+			l->limit = fmax(2, ceil(l->limit / parts));
+	}
 }
 
 static void tick(struct run *r)
@@ -629,13 +640,12 @@ static void tick(struct run *r)
 	double limit = 0;
 	unsigned int i;
 
-	for (i = 0; i < r->listeners; i++) {
-		if (r->rule == CLIMB)
-			climb_tick(r, &r->listener[i]);
-		else if (r->ticks % SAMPLE == 0)
-			rival_tick(r);
+	if (r->rule == CLIMB)
+		climb_tick(r);
+	else if (r->ticks % SAMPLE == 0)
+		rival_tick(r);
+	for (i = 0; i < r->listeners; i++)
 		limit += r->listener[i].limit;
-	}
 	/* There may be other workers by now. */
 	if (r->c->change_at) {
 		work_on(r);
@@ -712,13 +722,12 @@ static void begin(struct run *r)
 	/* Any other limit is for all of the server. */
 	r->listeners = r->rule == CLIMB && c->listeners ? c->listeners : 1;
 	rival_init(r);
+	synq_climb_init(&r->climb);
 	for (i = 0; i < r->listeners; i++) {
-		struct listener *l = &r->listener[i];
-
-		l->mean = .125;
-		synq_climb_init(&l->climb);
+		r->listener[i].mean = .125;
+		r->listener[i].ticked = -1;
 		if (r->rule == CLIMB)
-			l->limit = synq_climb_limit(&l->climb);
+			r->listener[i].limit = synq_climb_limit(&r->climb);
 	}
 	if (c->preferred)
 		at(r, 5 + gap(r, PREFERRED, 1 / (c->preferred * rate)), ARRIVE, 0);

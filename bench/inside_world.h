@@ -44,8 +44,7 @@ enum rule { NONE, VEGAS, GRADIENT2, BBR, SLOPE, CLIMB, FIXED, KNEE };
  * @kept: so many other ordinary clients keep their connections and ask again at once; they
  *	are not held back
  * @kept_until: s: then these leave; 0: they stay
- * @listeners: if not 0: clients come to so many of one process, in turns, each with a law of
- *	its own
+ * @listeners: if not 0: clients come to so many of one process, in turns
  * @aborts: the server closes when a client leaves, though it goes on with the work; else it
  *	answers as ever
  * @halves: from 20 s on so many ordinary clients a second send half a request, and leave as soon
@@ -145,15 +144,10 @@ struct listener {
 	unsigned int kept;	/* likewise, of those that are not held back */
 	double mean;		/* time that they take */
 	double limit;
-	bool was_held;
-	double ticked;
+	bool holds;		/* connections, at the last tick */
+	double ticked;		/* while it held some */
 	double silent_since;	/* the last answer, or nobody was inside */
 	double reached;		/* the latest that was answered was let in then */
-	struct {
-		u32 answers;
-		double s;
-	} told, heard;		/* to and of the others */
-	struct synq_climb climb;
 };
 
 /* A law that was published, or the one of the first simulation. */
@@ -179,10 +173,7 @@ struct run {
 	unsigned int jobs, job_room;
 	struct listener listener[LISTENERS_MAX];
 	unsigned int listeners, turn;
-	struct {
-		u32 answers;
-		double s;
-	} crew;
+	struct synq_climb climb;
 
 	/* the server */
 	unsigned int busy;	/* workers */

@@ -32,10 +32,8 @@
  * work is done for, as the answers tell.  Where these are more than the limit a lower one would
  * cost nothing, so none is tried.
  *
- * Several listeners of one process may share its workers, as those for IPv4 and IPv6 do.  Each
- * would get more of the same answers by a higher limit, and all would race.  So what happens at
- * the others, while they hold connections too, counts with each change of the rate.  If twice in a
- * row they get what a lower limit costs, a search begins.
+ * Several listeners of one process have one limit together (crew.c).  It is never less than
+ * LEAST for each.
  *
  * If answers do not come, the limit is opened, or halved where clients leave (climb_open.c).
  * Otherwise nothing changes while no connection is held.  An epoch that was interrupted for long
@@ -108,8 +106,6 @@ static void restart(struct synq_climb *climb)
 	climb->took_n = 0;
 	climb->loose_ns = 0;
 	climb->answers = 0;
-	climb->elsewhere = 0;
-	climb->elsewhere_ns = 0;
 }
 
 static void be_warm(struct synq_climb *climb)
@@ -120,6 +116,9 @@ static void be_warm(struct synq_climb *climb)
 
 static void begin(struct synq_climb *climb, enum synq_climb_phase phase, u32 limit, u32 skip)
 {
+	/* Several share it. */
+	if (climb->listeners > 1)
+		limit = max(limit, synq_climb_least(climb));
 	if (limit != climb->limit)
 		synq_climb_is_new(climb);
 	climb->phase = phase;
@@ -133,7 +132,7 @@ static void begin(struct synq_climb *climb, enum synq_climb_phase phase, u32 lim
 /* The base is the limit, and is at least @LEAST, and at most @MOST. */
 void synq_climb_rest(struct synq_climb *climb, u64 base)
 {
-	climb->base = clamp_t(u64, base, LEAST, MOST);
+	climb->base = clamp_t(u64, base, LEAST * UNIT, MOST);
 	climb->kept_then = kept_of(climb);
 	climb->rested = 0;
 	climb->searching = false;
@@ -152,22 +151,25 @@ u64 synq_climb_takes_ns(const struct synq_climb *climb)
  */
 static void go_down(struct synq_climb *climb)
 {
-	u32 limit = synq_climb_whole(climb->base), all = limit + synq_climb_whole(kept_of(climb));
+	u32 base = synq_climb_whole(climb->base), all = base + synq_climb_whole(kept_of(climb));
 	u32 less = climb->searching ? all / 2 : (3 * all + 4) / 8;
+	u32 limit = base - clamp_t(u32, less, 1, max(base / 2, 1U));
 
-	if (all > 2 * limit) {
+	/* Of several listeners none has less than LEAST. */
+	if (climb->listeners > 1)
+		limit = max(limit, synq_climb_least(climb));
+	if (all > 2 * base || limit >= base) {
 		synq_climb_rest(climb, climb->base);
 		return;
 	}
-	limit -= clamp_t(u32, less, 1, max(limit / 2, 1U));
 	begin(climb, SYNQ_CLIMB_DOWN, limit,
-	      synq_climb_takes_ns(climb) > SLOW_NS ? synq_climb_whole(climb->base) : limit);
+	      synq_climb_takes_ns(climb) > SLOW_NS ? base : limit);
 }
 
 static void go_up(struct synq_climb *climb)
 {
-	climb->from = climb->base;
-	climb->base = min(2 * climb->base + kept_of(climb), MOST);
+	climb->from = max(climb->base, synq_climb_least(climb) * UNIT);
+	climb->base = min(2 * climb->from + kept_of(climb), MOST);
 	begin(climb, SYNQ_CLIMB_UP, synq_climb_whole(climb->base), synq_climb_whole(climb->from));
 }
 
@@ -188,43 +190,6 @@ static u64 per_ns(const struct synq_climb *climb, u32 answers)
 static u32 percent_of(u64 rate, u64 of)
 {
 	return clamp_t(u64, div64_u64(100 * rate, max_t(u64, of, 1)), 1, 1000);
-}
-
-/*
- * @of times this listener's part of the answers of its process, over its fair part; at most
- * twice @of.
- */
-static u32 share_of(const struct synq_climb *climb, u32 of)
-{
-	u64 all = climb->rate + climb->rate_elsewhere;
-	u64 share = div64_u64((u64)of * climb->rate, all);
-	u64 listeners_ns = climb->epoch_ns + climb->elsewhere_ns;
-
-	return min_t(u64, div64_u64(share * listeners_ns, max_t(u64, climb->epoch_ns, 1)), 2 * of);
-}
-
-/*
- * The change of the rate, per cent.  Other listeners of the same process may share their workers
- * with this one.  So what they have lost is no gain; and what they have got is for the most part
- * no loss: the more of it the more this one has, so that all come to the same limit.  Not all of
- * it, for they may share nothing.
- */
-static u32 percent_known(const struct synq_climb *climb, u64 rate)
-{
-	u64 known = climb->rate, then = climb->rate_elsewhere;
-	u64 now = per_ns(climb, climb->elsewhere);
-
-	if (now && then > now && rate > known)
-		rate -= min(rate - known, then - now);
-	else if (then && now > then && rate < known)
-		rate += (min(known - rate, now - then) * (9 * 64 + 3 * share_of(climb, 64))) >> 10;
-	return percent_of(rate, known);
-}
-
-static void set_known(struct synq_climb *climb, u64 rate)
-{
-	climb->rate = rate;
-	climb->rate_elsewhere = per_ns(climb, climb->elsewhere);
 }
 
 /* So far off that a few answers are enough to tell; a lower limit costs answers until then. */
@@ -260,7 +225,7 @@ static void is_another(struct synq_climb *climb, u64 rate, bool more)
 		return;
 	}
 	climb->surprises = 0;
-	set_known(climb, rate);
+	climb->rate = rate;
 	climb->rests = RESTS_MIN;
 	if (!more)
 		search_down(climb);
@@ -283,22 +248,27 @@ static u64 believable(const struct synq_climb *climb, u64 rate)
 	return min(rate, div64_u64((u64)climb->limit << 40, took_ns));
 }
 
+/*
+ * Perhaps too many wait for the same workers: more would make all clients leave.  Not if each
+ * takes as long as the first did.  Where clients leave the rate alone does not tell.
+ */
+static bool seems_full(const struct synq_climb *climb)
+{
+	u64 first_ns = climb->first_ns, most_ns = first_ns ? 2 * first_ns : SLOW_NS;
+
+	if (climb->took_n && div_u64(climb->took_ns, climb->took_n) <= first_ns + first_ns / 4)
+		return false;
+	return synq_climb_takes_ns(climb) > clamp_t(u64, most_ns, QUICK_NS, SLOW_NS);
+}
+
 static void has_rested(struct synq_climb *climb, u64 rate)
 {
-	u64 now = per_ns(climb, climb->elsewhere), then = climb->rate_elsewhere, most_ns = SLOW_NS;
-	u32 percent = percent_known(climb, rate);
+	u32 percent = percent_of(rate, climb->rate);
 
 	if (!climb->rate) {
-		set_known(climb, believable(climb, rate));
+		climb->rate = believable(climb, rate);
 		climb->searching = true;
-		/*
-		 * Perhaps too many wait for the same workers: more would make all clients leave.
-		 * Two listeners have let in twice as many.
-		 */
-		if (climb->first_ns)
-			most_ns = (climb->rate_elsewhere ? 3 : 5) * climb->first_ns / 2;
-		if (synq_climb_takes_ns(climb) > clamp_t(u64, most_ns, QUICK_NS, SLOW_NS) ||
-		    !synq_climb_may_double(climb))
+		if (seems_full(climb) || !synq_climb_may_double(climb))
 			go_down(climb);
 		else
 			go_up(climb);
@@ -316,8 +286,6 @@ static void has_rested(struct synq_climb *climb, u64 rate)
 	climb->surprises = 0;
 	synq_climb_has_stayed(climb);
 	climb->rate += rate / AVERAGE - climb->rate / AVERAGE;
-	/* Others begin to hold connections, or stop: that is no change of what they can do. */
-	climb->rate_elsewhere = now && then ? then + now / AVERAGE - then / AVERAGE : now;
 	restart(climb);
 	if (++climb->rested >= climb->rests)
 		go_down(climb);
@@ -331,7 +299,7 @@ static u64 with_reserve(u32 base, u32 kept)
 
 static void went_up(struct synq_climb *climb, u64 rate)
 {
-	u32 percent = percent_known(climb, rate), kept = kept_of(climb);
+	u32 percent = percent_of(rate, climb->rate), kept = kept_of(climb);
 	u64 all;
 
 	if ((!climb->searching || kept > climb->from) && percent < LITTLE_MORE) {
@@ -340,7 +308,7 @@ static void went_up(struct synq_climb *climb, u64 rate)
 	}
 	climb->searching = true;
 	if (rate > climb->rate)
-		set_known(climb, rate);
+		climb->rate = rate;
 	if (percent >= MORE && climb->base < MOST && synq_climb_may_double(climb)) {
 		go_up(climb);
 		return;
@@ -362,22 +330,9 @@ static void follow(struct synq_climb *climb, u64 target)
 	synq_climb_rest(climb, (target + base) / 2);
 }
 
-/*
- * Others of the same process have got what this one has lost: as many answers as before come from
- * fewer connections, so they probably share workers.  Not if they have got far more: that has
- * another reason.
- */
-static bool has_passed_on(const struct synq_climb *climb, u64 rate)
-{
-	u64 then = climb->rate_elsewhere, now = per_ns(climb, climb->elsewhere);
-	u64 lost = climb->rate - min(rate, climb->rate), got = now - min(now, then);
-
-	return then && lost && got >= lost - lost / 4 && got <= 2 * lost;
-}
-
 static void went_down(struct synq_climb *climb, u64 rate)
 {
-	u32 percent = percent_known(climb, rate), kept = kept_of(climb);
+	u32 percent = percent_of(rate, climb->rate), kept = kept_of(climb);
 	u64 all, target;
 
 	/* It may have grown: that says nothing of how many of all are the limit's. */
@@ -387,7 +342,7 @@ static void went_down(struct synq_climb *climb, u64 rate)
 	target = min(all - min_t(u64, all, kept), 2ULL * climb->base);
 
 	if (!climb->searching) {
-		if (percent >= NOTHING || has_passed_on(climb, rate))
+		if (percent >= NOTHING)
 			climb->easy++;
 		else
 			climb->easy = 0;
@@ -397,10 +352,10 @@ static void went_down(struct synq_climb *climb, u64 rate)
 			follow(climb, target);
 		return;
 	}
-	if (percent >= HARDLY && climb->limit > synq_climb_whole(LEAST) &&
+	if (percent >= HARDLY && climb->limit > synq_climb_least(climb) &&
 	    synq_climb_whole(kept) <= climb->limit) {
 		if (rate > climb->rate)
-			set_known(climb, (climb->rate + rate) / 2);
+			climb->rate = (climb->rate + rate) / 2;
 		climb->base = climb->limit * UNIT;
 		go_down(climb);
 		return;
@@ -458,19 +413,19 @@ static bool is_settled(struct synq_climb *climb, u64 ns, u32 busy)
 
 /**
  * synq_climb_init() - begin without knowledge
- * @climb: of a listener
+ * @climb: of one or several listeners
  */
 void synq_climb_init(struct synq_climb *climb)
 {
 	*climb = (struct synq_climb){
 		.base = FIRST, .limit = synq_climb_whole(FIRST), .searching = true,
-		.rests = RESTS_MIN,
+		.rests = RESTS_MIN, .listeners = 1,
 	};
 }
 
 /**
  * synq_climb_answer() - count an answer
- * @climb: of the listener
+ * @climb: of the listeners
  * @is_kept: to one that the limit does not count
  * @took_ns: since its request came; 0: that says nothing
  *
@@ -502,7 +457,7 @@ void synq_climb_answer(struct synq_climb *climb, bool is_kept, u64 took_ns)
 
 /**
  * synq_climb_hear() - the server has answered a connection that does not count
- * @climb: of the listener
+ * @climb: of the listeners
  *
  * It is not silent, so an open limit closes.
  */
@@ -516,34 +471,35 @@ void synq_climb_hear(struct synq_climb *climb)
 
 /**
  * synq_climb_tick() - let time pass
- * @climb: of the listener
+ * @climb: of the listeners
  * @now_ns: monotonic clock, ns, not 0
- * @held: connections that are held
- * @busy: connections that are busy and count
- * @kept: those that are busy and do not
+ * @load: of all its listeners
  *
  * Called every millisecond or few while connections are held, and once when none is any more.
  * Time beyond a second since the last call is ignored.
  */
-void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u32 kept)
+void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_load *load)
 {
-	bool follows = climb->last_ns && now_ns > climb->last_ns &&
+	u32 held = load->held, busy = load->busy, kept = load->kept;
+	bool follows = climb->last_ns && now_ns >= climb->last_ns &&
 		       now_ns - climb->last_ns < SECOND;
-	u64 ns = follows ? now_ns - climb->last_ns : 0, elsewhere_ns = climb->held_elsewhere_ns;
+	u64 ns = follows ? now_ns - climb->last_ns : 0;
 	bool was_held = climb->held, excused = climb->excused, is_silent;
-	u32 answered = climb->answered, elsewhere = climb->answered_elsewhere;
+	u32 answered = climb->answered;
 
 	climb->answered = 0;
-	climb->answered_elsewhere = 0;
-	climb->held_elsewhere_ns = 0;
 	climb->excused = false;
 	climb->busy = busy + kept;
 	climb->kept += min(kept, KEPT_MOST) * UNIT - climb->kept / SMOOTH;
 	WRITE_ONCE(climb->beside, synq_climb_whole(kept_of(climb)));
 	climb->last_ns = now_ns;
 	climb->held = held;
+	climb->listeners = clamp_t(u32, load->listeners, 1, SYNQ_LISTENERS_MOST);
 	if (climb->phase == SYNQ_CLIMB_REST)
-		WRITE_ONCE(climb->limit, synq_climb_whole(climb->base));
+		WRITE_ONCE(climb->limit, max(synq_climb_whole(climb->base),
+					     synq_climb_least(climb)));
+	else if (climb->listeners > 1 && climb->limit < synq_climb_least(climb))
+		synq_climb_rest(climb, climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base);
 	if (!follows) {
 		climb->silent_ns = 0;
 		climb->deserted = false;
@@ -580,8 +536,6 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u
 		return;
 	}
 	climb->answers += min(answered, U32_MAX - climb->answers);
-	climb->elsewhere += min(elsewhere, U32_MAX - climb->elsewhere);
-	climb->elsewhere_ns += elsewhere_ns;
 	climb->epoch_ns += ns;
 	if (!climb->from && climb->epoch_ns >= LONGEST_NS)
 		be_warm(climb);

@@ -20,18 +20,30 @@ enum synq_climb_phase {
 	SYNQ_CLIMB_DOWN,
 };
 
+#define SYNQ_LISTENERS_MOST	1024U
+
 /**
- * struct synq_climb - the search for one listener
+ * struct synq_load - what the listeners of one process have to do that hold connections
+ * @held: connections that are held
+ * @busy: connections that are busy and count
+ * @kept: those that are busy and do not
+ * @listeners: that hold connections, or have done so just now
+ */
+struct synq_load {
+	u32 held;
+	u32 busy;
+	u32 kept;
+	u32 listeners;
+};
+
+/**
+ * struct synq_climb - the search for the limit of one listener, or of several of one process
  * @last_ns: time of the last tick, monotonic clock
  * @epoch_ns: length of the epoch so far, while connections were held
  * @loose_ns: length of the interruption, while none was held
  * @unsettled_ns: time since the limit was lowered, until it is in effect
  * @silent_ns: time since the last answer, while connections were held
  * @rate: answers/ns at the base, times 2^40; 0: not known
- * @rate_elsewhere: likewise, at other listeners of the same process, while @rate was found
- * @elsewhere_ns: for how long other listeners of the same process held connections, in all, in
- *	the epoch
- * @held_elsewhere_ns: likewise, since the last tick
  * @first_ns: the longest that one of the first answers took
  * @took_ns: what answers of the epoch took, in all
  * @none_ns: for how long no connection has been held
@@ -41,9 +53,7 @@ enum synq_climb_phase {
  * @too_many: a base with which too many left, in sixteenths; 0: there was none
  * @took_n: how many these are
  * @answers: of the epoch
- * @elsewhere: likewise, at other listeners of the same process
  * @answered: since the last tick
- * @answered_elsewhere: likewise, at other listeners of the same process
  * @skip: answers to skip, which belong to the previous limit
  * @limit: in force; may be read without exclusion
  * @base: the best limit known, in sixteenths
@@ -51,6 +61,7 @@ enum synq_climb_phase {
  * @before: the base before the limit was opened; 0: the limit is not open
  * @may_double: it was a guess, nothing has been answered yet that says how long that takes, and of
  *	those let in before fewer than half are to be skipped
+ * @listeners: that held connections at the last tick; 1, if none did
  * @busy: busy connections at the last tick
  * @kept: those that the limit does not count, times UNIT: the sum of the last SMOOTH ticks
  * @kept_then: of these, as many as work was done for, in sixteenths, when the base was set
@@ -77,9 +88,6 @@ struct synq_climb {
 	u64 unsettled_ns;
 	u64 silent_ns;
 	u64 rate;
-	u64 rate_elsewhere;
-	u64 elsewhere_ns;
-	u64 held_elsewhere_ns;
 	u64 first_ns;
 	u64 took_ns;
 	u64 none_ns;
@@ -89,14 +97,13 @@ struct synq_climb {
 	u32 too_many;
 	u32 took_n;
 	u32 answers;
-	u32 elsewhere;
 	u32 answered;
-	u32 answered_elsewhere;
 	u32 skip;
 	u32 limit;
 	u32 base;
 	u32 from;
 	u32 before;
+	u32 listeners;
 	u32 busy;
 	u32 kept;
 	u32 kept_then;
@@ -122,12 +129,11 @@ void synq_climb_init(struct synq_climb *climb);
 void synq_climb_answer(struct synq_climb *climb, bool is_kept, u64 took_ns);
 void synq_climb_hear(struct synq_climb *climb);
 void synq_climb_left(struct synq_climb *climb, u64 waited_ns, u64 held_ns, u64 mean_ns);
-void synq_climb_tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy,
-		     u32 kept);
+void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_load *load);
 
 /**
  * synq_climb_excuse() - do not open the limit though nothing is answered
- * @climb: of the listener
+ * @climb: of the listeners
  *
  * Called before each tick for which this holds.  An epoch does not go on meanwhile.
  *
@@ -139,24 +145,8 @@ static inline void synq_climb_excuse(struct synq_climb *climb)
 }
 
 /**
- * synq_climb_hear_of_others() - what other listeners of the same process have done
- * @climb: of the listener
- * @answers: since the last call, while they held connections
- * @ns: for how long they did, in all
- *
- * Called before each tick, if there are any.
- *
- * Context: callers exclude each other
- */
-static inline void synq_climb_hear_of_others(struct synq_climb *climb, u32 answers, u64 ns)
-{
-	climb->answered_elsewhere = answers;
-	climb->held_elsewhere_ns = ns;
-}
-
-/**
  * synq_climb_beside() - how many does the server work on that the limit does not count?
- * @climb: of the listener
+ * @climb: of the listeners
  *
  * Return: connections, in the long run
  */
@@ -167,7 +157,7 @@ static inline u32 synq_climb_beside(const struct synq_climb *climb)
 
 /**
  * synq_climb_limit() - how many connections may be busy
- * @climb: of the listener
+ * @climb: of the listeners
  *
  * Return: connections
  */

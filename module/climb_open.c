@@ -30,7 +30,7 @@
 /* Clients that leave. */
 #define DESERTED	2U	/* times what the first answers took */
 #define LEFT_MIN	4U
-#define LEFT_LEAST	4U	/* limit, as in the beginning */
+#define LEFT_LEAST	4U	/* limit, as in the beginning, if it may be so low */
 #define LEFT_WINDOW	16U	/* these and answers, or twice the limit */
 
 /*
@@ -66,7 +66,7 @@ void synq_climb_open_further(struct synq_climb *climb)
 		if (climb->searching)
 			climb->rate = 0;
 	}
-	synq_climb_rest(climb, 2ULL * climb->base);
+	synq_climb_rest(climb, 2ULL * max(climb->base, synq_climb_least(climb) * UNIT));
 	climb->skip = 0;
 }
 
@@ -119,7 +119,7 @@ void synq_climb_is_new(struct synq_climb *climb)
 
 /**
  * synq_climb_left() - a client has left before it was answered
- * @climb: of the listener
+ * @climb: of the listeners
  * @waited_ns: for so long it has waited inside
  * @held_ns: before that it was held for so long
  * @mean_ns: others wait inside for so long
@@ -135,6 +135,11 @@ void synq_climb_left(struct synq_climb *climb, u64 waited_ns, u64 held_ns, u64 m
 	if (waited_ns < max(max(QUICK_NS, mean_ns), held_ns) || waited_ns > climb->limit_ns)
 		return;
 	climb->left = min(climb->left, U32_MAX - 1) + 1;
+}
+
+static u32 left_least(const struct synq_climb *climb)
+{
+	return max(LEFT_LEAST, synq_climb_least(climb));
 }
 
 static void halve(struct synq_climb *climb)
@@ -166,7 +171,7 @@ void synq_climb_look_who_left(struct synq_climb *climb, bool excused)
 
 	if (2ULL * climb->left > climb->served && climb->served &&
 	    climb->left >= max(LEFT_MIN, climb->limit / 2) &&
-	    climb->limit > LEFT_LEAST) {
+	    climb->limit > left_least(climb)) {
 		halve(climb);
 	} else if (excused || climb->silent_ns >= PATIENCE_NS ||
 		   all >= max(LEFT_WINDOW, 2 * climb->limit)) {
@@ -183,7 +188,7 @@ bool synq_climb_is_deserted(struct synq_climb *climb)
 	u64 some_ns = min(DESERTED * climb->first_ns,
 			  max(PATIENCE_NS, climb->first_ns + climb->first_ns / 2));
 
-	if (climb->limit <= LEFT_LEAST || climb->silent_ns < some_ns)
+	if (climb->limit <= left_least(climb) || climb->silent_ns < some_ns)
 		return false;
 	climb->silent_ns = 0;
 	count_anew(climb);

@@ -11,7 +11,7 @@
 #include "climb.h"
 
 #define UNIT		16U			/* of a base */
-#define LEAST		(2U * UNIT)
+#define LEAST		2U			/* for each listener */
 #define MOST		((1U << 20) * UNIT)
 #define SECOND		((u64)NSEC_PER_SEC)
 #define QUICK_NS	SECOND
@@ -21,6 +21,11 @@
 static inline u32 synq_climb_whole(u32 base)
 {
 	return (base + UNIT - 1) / UNIT;
+}
+
+static inline u32 synq_climb_least(const struct synq_climb *climb)
+{
+	return LEAST * climb->listeners;
 }
 
 /* climb.c */

@@ -56,7 +56,7 @@
  *    found one before is in an RCU section that keeps the record, which is freed a grace period
  *    after that (record.c).
  *
- * The lock is innermost: what is called with it takes no other.
+ * With the lock only that of the crew is taken (crew.c), which is innermost.
  *
  * Softirq, or process context with BH off, under rcu_read_lock().
  */

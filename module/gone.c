@@ -15,6 +15,7 @@
  */
 #include <linux/list.h>
 #include "conf.h"
+#include "crew.h"
 #include "follow.h"
 #include "inside.h"
 #include "record.h"
@@ -42,7 +43,7 @@ void synq_gone_tell(const struct synq_followed *conn)
 
 	/* On 32 bits it may be half of one time and half of another. */
 	waited_ns = ended_ns - min(conn->since_ns, ended_ns);
-	synq_climb_left(&inside->climb, waited_ns, conn->held_ns, inside->mean_ns);
+	synq_crew_left(inside, waited_ns, conn->held_ns);
 }
 
 static bool is_over(const struct synq_inside *inside, const struct synq_followed *conn, u64 now_ns)

@@ -20,23 +20,16 @@
  * queue: a server that does not accept lacks no connections, and would have to work on all of
  * them when it goes on.  What is held then is promoted when its time is up (hold.c).
  *
- * The listeners of one process are a crew.  Each tells the crew what it answers, and for how long
- * it holds connections; and each hears at its tick what the others have told (climb.c).  Who is
- * in a crew changes under the fresh_lock of the network namespace; the counters are atomic.
- *
  * Softirq, or process context with BH off, under rcu_read_lock().
  */
-#include <linux/atomic.h>
-#include <linux/fs.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
-#include <linux/net.h>
 #include <linux/rcupdate.h>
 #include <linux/time64.h>
 #include <net/tcp.h>
-#include "climb.h"
+#include "crew.h"
 #include "follow.h"
 #include "inside.h"
 #include "record.h"
@@ -74,83 +67,6 @@ void synq_inside_init(struct synq_inside *inside)
 	INIT_LIST_HEAD(&inside->doubted);
 	/* One short answer says little: those that take longer need not be stuck. */
 	inside->mean_ns = MEAN_AT_FIRST_NS;
-	synq_climb_init(&inside->climb);
-}
-
-/*
- * Who has opened a listener?  A file keeps the credentials that it was opened with, and no other
- * process has credentials at their address while it is open.  After that one may, until the
- * worker finds the record (0.1 s): then it shares the crew of listeners that are closed.
- *
- * The caller has the lock of the listener, which a close takes before it puts the file; and RCU,
- * for files that move.
- */
-static const void *opener_of(const struct sock *sk)
-{
-	const struct socket *socket;
-	const struct file *file;
-
-	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "the file may move");
-	socket = READ_ONCE(sk->sk_socket);
-	file = socket ? READ_ONCE(socket->file) : NULL;
-	return file ? READ_ONCE(file->f_cred) : NULL;
-}
-
-/* NULL: there are too many. */
-static struct synq_crew *crew_of(struct synq_net *sn, const void *opener)
-{
-	struct synq_crew *crew, *unused = NULL;
-
-	lockdep_assert_held(&sn->fresh_lock);
-	for (crew = sn->crew; crew < sn->crew + SYNQ_CREWS; crew++) {
-		if (crew->n && crew->opener == opener)
-			return crew;
-		if (!crew->n)
-			unused = crew;
-	}
-	if (unused)
-		unused->opener = opener;
-	return unused;
-}
-
-/**
- * synq_inside_join() - find out which other listeners may share workers with this one
- * @inside: of the listener
- * @sn: network namespace; the caller has its fresh_lock
- * @sk: the listener
- *
- * If its process is not known, or there are too many, it has no crew, so that its limit is found
- * without regard to others.
- *
- * Context: rcu_read_lock(), BH off, the lock of @sk, not that of @inside
- */
-void synq_inside_join(struct synq_inside *inside, struct synq_net *sn, const struct sock *sk)
-{
-	const void *opener = opener_of(sk);
-	struct synq_crew *crew = opener ? crew_of(sn, opener) : NULL;
-
-	if (!crew)
-		return;
-	crew->n++;
-	spin_lock(&inside->lock);
-	inside->crew = crew;
-	inside->heard.answers = atomic_read(&crew->answers);
-	inside->heard.us = atomic_read(&crew->us);
-	spin_unlock(&inside->lock);
-}
-
-/**
- * synq_inside_part() - take back synq_inside_join()
- * @inside: of the listener, none of whose connections is followed any more (leave())
- * @sn: network namespace; the caller has its fresh_lock
- *
- * A tick that has begun before may tell its time to the next crew: at most PAUSE_NS, once.
- */
-void synq_inside_part(struct synq_inside *inside, struct synq_net *sn)
-{
-	lockdep_assert_held(&sn->fresh_lock);
-	if (inside->crew)
-		inside->crew->n--;
 }
 
 /**
@@ -164,7 +80,7 @@ u32 synq_inside_limit(const struct synq_inside *inside,
 		      const struct synq_listener *listener)
 {
 	if (listener->inside == SYNQ_INSIDE_AUTO)
-		return synq_climb_limit(&inside->climb);
+		return synq_crew_limit(inside);
 	return min_t(u64, (u64)listener->inside << READ_ONCE(inside->opened), U32_MAX);
 }
 
@@ -206,7 +122,7 @@ static u32 limit_of(const struct synq_inside *inside, const struct synq_conf *co
 	for (p = class->position + 1; p < conf->n_positions; p++)
 		if (conf->order[p] != SYNQ_SLOT_LOCAL)
 			kept += synq_inside_kept(inside, conf->order[p]);
-	return limit + min(kept, synq_climb_beside(&inside->climb));
+	return limit + min(kept, synq_crew_beside(inside));
 }
 
 /**
@@ -253,19 +169,6 @@ static void open_if_blind(struct synq_inside *inside, u64 now_ns)
 	WRITE_ONCE(inside->opened, min(inside->opened + 1, OPENED_MAX));
 }
 
-/* Of all classes but the host's own, whose answers are not counted either. */
-static void count_all(const struct synq_inside *inside, u32 *busy, u32 *kept)
-{
-	u8 slot;
-
-	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
-		if (slot == SYNQ_SLOT_LOCAL)
-			continue;
-		*busy += synq_inside_own(inside, slot);
-		*kept += synq_inside_kept(inside, slot);
-	}
-}
-
 /* Connections are held, or were just now. */
 static bool is_holding(const struct synq_inside *inside, u64 now_ns)
 {
@@ -292,43 +195,6 @@ static void add_to_mean(struct synq_inside *inside, u64 took_ns)
 	inside->mean_ns += div_s64((s64)(min(took_ns, most_ns) - inside->mean_ns), 8);
 }
 
-static void tell_answer(struct synq_inside *inside)
-{
-	lockdep_assert_held(&inside->lock);
-	if (!inside->crew)
-		return;
-	inside->told.answers++;
-	atomic_inc(&inside->crew->answers);
-}
-
-static void tell_time(struct synq_inside *inside, u64 ns)
-{
-	u32 us = div_u64(ns, NSEC_PER_USEC);
-
-	lockdep_assert_held(&inside->lock);
-	if (!inside->crew)
-		return;
-	inside->told.us += us;
-	atomic_add(us, &inside->crew->us);
-}
-
-/* Since the last tick; but that may be too long ago to say anything. */
-static void hear_of_others(struct synq_inside *inside, u64 now_ns)
-{
-	u32 answers, us;
-
-	lockdep_assert_held(&inside->lock);
-	if (!inside->crew)
-		return;
-	answers = atomic_read(&inside->crew->answers) - inside->told.answers;
-	us = atomic_read(&inside->crew->us) - inside->told.us;
-	if (now_ns - inside->ticked_ns < NSEC_PER_SEC)
-		synq_climb_hear_of_others(&inside->climb, answers - inside->heard.answers,
-					  (u64)(us - inside->heard.us) * NSEC_PER_USEC);
-	inside->heard.answers = answers;
-	inside->heard.us = us;
-}
-
 /**
  * synq_inside_answered() - an answer goes out
  * @inside: of the listener
@@ -344,28 +210,42 @@ void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
 	if (took_ns)
 		add_to_mean(inside, took_ns);
 	/* It works on those that it has let in while it was stopped, say: that is no silence. */
-	if (was == SYNQ_INSIDE_STUCK) {
-		synq_climb_hear(&inside->climb);
-	} else {
-		synq_climb_answer(&inside->climb, was == SYNQ_INSIDE_KEPT, took_ns);
-		if (is_holding(inside, now_ns))
-			tell_answer(inside);
-	}
+	if (was == SYNQ_INSIDE_STUCK)
+		synq_crew_hear(inside);
+	else
+		synq_crew_answered(inside, was == SYNQ_INSIDE_KEPT, took_ns);
 	inside->answered_ns = now_ns;
 	WRITE_ONCE(inside->opened, 0);
+}
+
+/* Of all classes but the host's own, whose answers are not counted either. */
+static void tell_crew(struct synq_inside *inside, u32 held, bool is_excused)
+{
+	struct synq_told told = {
+		.held = held, .holds = held > 0, .excused = held && is_excused,
+	};
+	u8 slot;
+
+	for (slot = 0; held && slot < SYNQ_SLOTS; slot++) {
+		if (slot == SYNQ_SLOT_LOCAL)
+			continue;
+		told.busy += synq_inside_own(inside, slot);
+		told.kept += synq_inside_kept(inside, slot);
+	}
+	synq_crew_tick(inside, &told);
 }
 
 /**
  * synq_inside_tick() - some milliseconds have gone by, and connections are held, or were
  * @record: of the listener, which has a limit
  * @held: how many there are
+ * @is_auto: the limit is not given
  *
  * Context: softirq, rcu_read_lock()
  */
-void synq_inside_tick(struct synq_record *record, u32 held)
+void synq_inside_tick(struct synq_record *record, u32 held, bool is_auto)
 {
 	struct synq_inside *inside = &record->inside;
-	u32 busy = 0, kept = 0;
 	bool is_excused, follows;
 	u64 now_ns;
 
@@ -376,18 +256,15 @@ void synq_inside_tick(struct synq_record *record, u32 held)
 	synq_follow_age(inside, now_ns);
 	is_excused = is_stopped(inside, record->sk, now_ns);
 	follows = is_holding(inside, now_ns);
-	hear_of_others(inside, now_ns);
-	if (held && follows)
-		tell_time(inside, now_ns - inside->ticked_ns);
 	if (!held || !follows)
 		inside->answered_ns = now_ns;
-	else if (is_excused)
-		synq_climb_excuse(&inside->climb);
-	else
+	else if (!is_excused)
 		open_if_blind(inside, now_ns);
 	inside->ticked_ns = now_ns;
-	count_all(inside, &busy, &kept);
-	synq_climb_tick(&inside->climb, now_ns, held, busy, kept);
+	if (is_auto)
+		tell_crew(inside, held, follows && is_excused);
+	else
+		synq_crew_rest(inside);
 	spin_unlock(&inside->lock);
 }
 

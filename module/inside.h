@@ -13,8 +13,8 @@
 #include <linux/spinlock.h>
 #include <linux/tcp.h>
 #include <linux/types.h>
-#include "climb.h"
 #include "conf.h"
+#include "crew.h"
 #include "request.h"
 #include "tls.h"
 
@@ -71,11 +71,11 @@ enum synq_inside_state {
  * @reached_ns: when the latest of the requests came that were answered; 0: none was
  * @ticked_ns: when synq_inside_tick() was called last
  * @drained_ns: when the accept queue was last seen empty
- * @crew: of the process that has opened the listener; NULL: not known; written under
- *	&synq_net.fresh_lock as well
- * @told: how much of that is from this listener
- * @heard: how much of it was from the others, at the last tick
- * @climb: finds the limit, if none is given
+ * @parted: it tells its crew nothing any more
+ * @window: of its crew, in which it has held connections last; 0: in none; may be read without the
+ *	lock
+ * @told: what its crew knows of it; @told.held may be read without the lock
+ * @crew: finds the limit, if none is given (crew.c); may be read without the lock
  * @tls: what its server sends of itself after a handshake
  */
 struct synq_inside {
@@ -100,18 +100,14 @@ struct synq_inside {
 	u64 reached_ns;
 	u64 ticked_ns;
 	u64 drained_ns;
+	bool parted;
+	u32 window;
+	struct synq_told told;
 	struct synq_crew *crew;
-	struct {
-		u32 answers;
-		u32 us;
-	} told, heard;
-	struct synq_climb climb;
 	struct synq_tls_server tls;
 };
 
 void synq_inside_init(struct synq_inside *inside);
-void synq_inside_join(struct synq_inside *inside, struct synq_net *sn, const struct sock *sk);
-void synq_inside_part(struct synq_inside *inside, struct synq_net *sn);
 u32 synq_inside_limit(const struct synq_inside *inside,
 		      const struct synq_listener *listener);
 
@@ -121,7 +117,7 @@ bool synq_inside_has_room(const struct synq_record *record,
 			  const struct synq_class *class, bool is_cookie);
 void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
 			  enum synq_inside_state was, u64 now_ns);
-void synq_inside_tick(struct synq_record *record, u32 held);
+void synq_inside_tick(struct synq_record *record, u32 held, bool is_auto);
 
 /**
  * synq_inside_kept() - how many of a class are busy and cannot be held back

@@ -30,6 +30,7 @@
 #include <net/inet_connection_sock.h>
 #include <net/inet_sock.h>
 #include <net/sock.h>
+#include "crew.h"
 #include "record.h"
 #include "release.h"
 #include "synqueue.h"
@@ -94,6 +95,7 @@ static void free_late(struct work_struct *work)
 	synq_port_put(record->counters);
 	sock_put(record->sk);
 	free_percpu(record->shakes.begun);
+	synq_crew_destroy(&record->inside);
 	kfree(record);
 }
 
@@ -149,7 +151,13 @@ struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 		record = kzalloc(record_size, GFP_ATOMIC | __GFP_NOWARN);
 	if (!record)
 		return NULL;
+	if (synq_crew_init(&record->inside)) {
+		give_back(sn, record);
+		return NULL;
+	}
 	if (!refcount_inc_not_zero(&sk->sk_refcnt)) {
+		synq_crew_destroy(&record->inside);
+		record->inside.crew = NULL;
 		give_back(sn, record);
 		return ERR_PTR(-ENOENT);
 	}
@@ -186,6 +194,7 @@ void synq_record_undo(struct synq_record *record)
 
 	synq_port_put(record->counters);
 	free_percpu(record->shakes.begun);
+	synq_crew_destroy(&record->inside);
 	memset(record, 0, sizeof(*record));
 	give_back(sn, record);
 	sock_put(sk);
@@ -213,7 +222,7 @@ int synq_record_add(struct synq_record *record)
 	atomic_inc(&record->counters->sockets);
 	spin_lock_bh(&sn->fresh_lock);
 	list_add(&record->list, &sn->fresh);
-	synq_inside_join(&record->inside, sn, record->sk);
+	synq_crew_join(&record->inside, sn, record->sk);
 	spin_unlock_bh(&sn->fresh_lock);
 	return 0;
 }
@@ -244,7 +253,7 @@ void synq_record_remove(struct synq_record *record)
 	synq_acceptq_close(&record->acceptq, record->counters);
 	list_del(&record->list);
 	spin_lock_bh(&sn->fresh_lock);
-	synq_inside_part(&record->inside, sn);
+	synq_crew_part(&record->inside, sn);
 	spin_unlock_bh(&sn->fresh_lock);
 	atomic_dec(&sn->sockets);
 	atomic_dec(&record->counters->sockets);

@@ -410,7 +410,7 @@ static bool tick_inside(struct synq_record *record, const struct synq_listener *
 	u32 before = synq_inside_limit(&record->inside, listener), limit;
 	u32 held = READ_ONCE(record->hold.n) + READ_ONCE(record->inside.held);
 
-	synq_inside_tick(record, held);
+	synq_inside_tick(record, held, listener->inside == SYNQ_INSIDE_AUTO);
 	limit = synq_inside_limit(&record->inside, listener);
 	if (limit != before)
 		trace_synq_inside_limit(record->counters->port, before, limit);
@@ -434,12 +434,9 @@ static bool release_some(struct synq_record *record)
 	limited = conf && listener.inside;
 	if (!over && limited)
 		again = tick_inside(record, &listener);
-	/*
-	 * Nobody waits for a place inside any more.  Only this timer writes @held.  The crew is
-	 * the namespace's, which stays for a grace period after @leaving is set, and no longer.
-	 */
-	else if (record->inside.climb.held && !READ_ONCE(record->leaving))
-		synq_inside_tick(record, 0);
+	/* Nobody waits for a place inside any more: its crew has to know. */
+	else if (READ_ONCE(record->inside.told.held))
+		synq_inside_tick(record, 0, false);
 	/* Requests and new connections take turns in coming first. */
 	if (hold->ticks % 2)
 		synq_request_release(record, conf, &listener);

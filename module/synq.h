@@ -17,6 +17,7 @@
  * &synq_handshakes.lock (BH)	handshakes under way at one listener
  * &synq_hold.lock (BH)		held connections of one listener
  * &synq_inside.lock (BH)	connections that one listener's server works on
+ * &synq_crew.lock (BH)		the limit of the listeners of one process
  * &synq_refusals.lock (BH)	sample of refused SYNs
  *
  * Packets, and the callbacks that the kernel calls on a listener, run under
@@ -161,24 +162,6 @@ struct synq_given_up {
 	unsigned long until;
 };
 
-#define SYNQ_CREWS		64
-
-/**
- * struct synq_crew - what the listeners of one process do while they hold connections
- * @opener: the credentials that the process has opened them with: compared, not looked at
- * @n: listeners; 0: it is free
- * @answers: that they give
- * @us: for how long each of them holds connections, added up
- *
- * The last two wrap, and are written by any of them, without a lock.
- */
-struct synq_crew {
-	const void *opener;
-	u32 n;
-	atomic_t answers;
-	atomic_t us;
-};
-
 /*
  * synq in one network namespace.
  *
@@ -224,7 +207,7 @@ struct synq_net {
 	spinlock_t fresh_lock;		/* record.c: protects next 3 fields */
 	struct list_head fresh;
 	struct synq_given_up given_up[SYNQ_GIVEN_UP];
-	struct synq_crew crew[SYNQ_CREWS];	/* inside.c: but for its counters */
+	struct hlist_head crews[64];		/* crew.c */
 	struct work_struct attach_work;	/* set up by listener.c */
 	struct delayed_work tend_work;	/* listener.c */
 	u64 serial;				/* conf.c: of @conf; 0: there is none */

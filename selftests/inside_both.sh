@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # One process listens on IPv4 and on IPv6, by a socket each, as most do, and more ordinary
-# clients come by both than it can serve; by IPv6 later.  Each socket has "inside auto", and each
-# would get more of the same workers by a higher limit.  They do not race: the limits stay what
-# they should be, and the preferred are served at once by both.
+# clients come by both than it can serve; by IPv6 later.  Each socket has "inside auto", and would
+# get more of the same workers by a higher limit of its own.  They have one together, which stays
+# what it should be, and the preferred are served at once by both.
 #
-# Must fail if: the answers that one gains and the other loses were a gain.
+# Must fail if: each had a limit of its own, or what one has told of its load were forgotten.
 #
 # One kernel will do: it takes long.  The clock may leap.
 

@@ -41,7 +41,8 @@ static void run(struct server *s, u32 ms)
 			synq_climb_answer(&s->climb, false, takes_ns);
 		if (s->leave_ms && i % s->leave_ms == 0)
 			synq_climb_left(&s->climb, s->waited_ns, 0, 0);
-		synq_climb_tick(&s->climb, s->now_ns, 100, limit, 0);
+		synq_climb_tick(&s->climb, s->now_ns, &(struct synq_load){
+			.held = 100, .busy = limit, .listeners = 1 });
 	}
 }
 

@@ -21,6 +21,7 @@ struct server {
 	u64 now_ns;
 	u32 workers;
 	u32 rate;		/* answers/second of each worker */
+	u32 listeners;		/* that hold connections */
 	u32 kept;		/* connections that the limit does not count */
 	u32 sham;		/* likewise, which only seem to be busy, ... */
 	u32 sham_rate;		/* ... and are answered so often in a second, in all */
@@ -33,8 +34,17 @@ struct server {
 
 static void begin(struct server *s, u32 workers, u32 rate)
 {
-	*s = (struct server){ .now_ns = 1, .workers = workers, .rate = rate };
+	*s = (struct server){
+		.now_ns = 1, .workers = workers, .rate = rate, .listeners = 1,
+	};
 	synq_climb_init(&s->climb);
+}
+
+/* Of one listener. */
+static void tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u32 kept)
+{
+	synq_climb_tick(climb, now_ns, &(struct synq_load){
+		.held = held, .busy = busy, .kept = kept, .listeners = 1 });
 }
 
 static u32 answers(struct server *s, u32 busy)
@@ -76,7 +86,9 @@ static void run(struct server *s, u32 ms, u32 held)
 		s->sham_parts += s->sham_rate;
 		for (; s->sham_parts >= 1000; s->sham_parts -= 1000)
 			synq_climb_answer(&s->climb, true, 0);
-		synq_climb_tick(&s->climb, s->now_ns, held, limit, s->kept + s->sham);
+		synq_climb_tick(&s->climb, s->now_ns, &(struct synq_load){
+			.held = held, .busy = limit, .kept = s->kept + s->sham,
+			.listeners = s->listeners });
 	}
 }
 
@@ -391,15 +403,15 @@ static bool waits_for_the_slow(void)
 	for (i = 0; i < 20000; i++) {
 		if (!(i % 100))
 			synq_climb_answer(&climb, false, 2 * NSEC_PER_SEC);
-		synq_climb_tick(&climb, now_ns += MS, 1, 16, 0);
+		tick(&climb, now_ns += MS, 1, 16, 0);
 	}
 	before = synq_climb_limit(&climb);
 	for (i = 0; i < 1500; i++)
-		synq_climb_tick(&climb, now_ns += MS, 1, 16, 0);
+		tick(&climb, now_ns += MS, 1, 16, 0);
 	check(synq_climb_limit(&climb) == before, "limit %u, before %u",
 	      synq_climb_limit(&climb), before);
 	for (i = 0; i < 3000; i++)
-		synq_climb_tick(&climb, now_ns += MS, 1, 16, 0);
+		tick(&climb, now_ns += MS, 1, 16, 0);
 	check(synq_climb_limit(&climb) > before, "limit %u, before %u",
 	      synq_climb_limit(&climb), before);
 	return true;
@@ -417,7 +429,7 @@ static bool knows_gaps(void)
 		synq_climb_init(&climb);
 		for (n = 0; n < 100; n++) {
 			for (ms = 0; ms < gap_ms[i]; ms++)
-				synq_climb_tick(&climb, now_ns += MS, !climb.before, 16, 0);
+				tick(&climb, now_ns += MS, !climb.before, 16, 0);
 			synq_climb_answer(&climb, false, gap_ms[i] * MS);
 		}
 		check(synq_climb_limit(&climb) <= 32, "every %u ms: limit %u", gap_ms[i],
@@ -477,10 +489,35 @@ static bool jumps(void)
 	before = synq_climb_limit(&s.climb);
 	for (i = 0; i < ARRAY_SIZE(jump); i++) {
 		s.now_ns += jump[i] * NSEC_PER_SEC;
-		synq_climb_tick(&s.climb, s.now_ns, 1, before, 0);
+		tick(&s.climb, s.now_ns, 1, before, 0);
 		check(synq_climb_limit(&s.climb) == before, "limit %u, before %u",
 		      synq_climb_limit(&s.climb), before);
 	}
+	return true;
+}
+
+/* Two places for each listener, whatever the server needs; and not longer than they hold. */
+static bool has_several(void)
+{
+	struct server s;
+	u32 limit;
+
+	begin(&s, 1, 100);
+	s.listeners = 5;
+	run(&s, 30000, 1);
+	limit = synq_climb_limit(&s.climb);
+	check(limit >= 10 && limit <= 14, "five: limit %u", limit);
+	s.listeners = 1;
+	run(&s, 60000, 1);
+	limit = synq_climb_limit(&s.climb);
+	check(limit <= 4, "one: limit %u", limit);
+	s.listeners = 5;
+	run(&s, 1, 1);
+	check(synq_climb_limit(&s.climb) >= 10, "limit %u", synq_climb_limit(&s.climb));
+	/* Nothing is answered: it opens from there, not from what one alone had. */
+	s.workers = 0;
+	run(&s, 1500, 1);
+	check(synq_climb_limit(&s.climb) >= 20, "silence: limit %u", synq_climb_limit(&s.climb));
 	return true;
 }
 
@@ -527,6 +564,33 @@ static bool searches_again(void)
 	return true;
 }
 
+/*
+ * Each answer takes what the first took, or twice as long once more than eight are inside; and of
+ * these so many leave that there are two in a second.
+ */
+static u8 first_try(bool is_slower)
+{
+	struct synq_climb climb;
+	u64 now_ns = 1;
+	u32 ms;
+
+	synq_climb_init(&climb);
+	for (ms = 1; ms < 60000 && climb.phase == SYNQ_CLIMB_REST; ms++) {
+		if (ms % 500 == 0)
+			synq_climb_answer(&climb, false,
+					  (is_slower && climb.limit > 8 ? 1600 : 800) * MS);
+		tick(&climb, now_ns += MS, 1, synq_climb_limit(&climb), 0);
+	}
+	return climb.phase;
+}
+
+static bool tries_more_first(void)
+{
+	check(first_try(false) == SYNQ_CLIMB_UP, "as fast as ever: a lower limit");
+	check(first_try(true) == SYNQ_CLIMB_DOWN, "slower: a higher limit");
+	return true;
+}
+
 /* Whatever the clock does, and whatever is counted. */
 static bool odd(void)
 {
@@ -541,12 +605,10 @@ static bool odd(void)
 		s.climb.answered = tap_below(2) ? tap_below(100) :
 						     U32_MAX - tap_below(3);
 		synq_climb_answer(&s.climb, tap_below(2), tap_random() >> tap_below(64));
-		if (tap_below(2))
-			synq_climb_hear_of_others(&s.climb, tap_below(2) ? tap_below(100) :
-								(u32)tap_random(),
-						  tap_random() >> tap_below(64));
-		synq_climb_tick(&s.climb, s.now_ns, tap_below(10), tap_below(1000),
-				tap_below(2) ? 0 : (u32)tap_random());
+		synq_climb_tick(&s.climb, s.now_ns, &(struct synq_load){
+			.held = tap_below(10), .busy = tap_below(1000),
+			.kept = tap_below(2) ? 0 : (u32)tap_random(),
+			.listeners = (u32)tap_random() >> tap_below(32) });
 		check(synq_climb_limit(&s.climb) >= 1 &&
 		      synq_climb_limit(&s.climb) <= 1U << 20, "limit %u",
 		      synq_climb_limit(&s.climb));
@@ -571,8 +633,10 @@ static const struct tap_case cases[] = {
 	{ "changes nothing where nobody is held", idles },
 	{ "excuses a stopped server", excuses },
 	{ "a clock that jumps", jumps },
+	{ "has several listeners", has_several },
 	{ "sees soon what a lower limit costs", sees_what_it_costs },
 	{ "begins a search again that was cut short", searches_again },
+	{ "tries more first where nothing is slower", tries_more_first },
 	{ "odd clocks and counts", odd },
 };
 
