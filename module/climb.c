@@ -24,6 +24,7 @@
  *		differs for two epochs in a row the server has changed: then up, or down.
  * up		the limit is twice as high.  If that brings more it is doubled again.  Not the
  *		first that is tried where a connection takes long, and much longer than the first.
+ *		A search goes on for longer while few answers have come that may be more.
  * down		the limit is lower, which measures the knee.  In a search, and after lower
  *		limits have cost nothing, it is halved until that costs something.
  *
@@ -63,6 +64,7 @@
 #define LONGEST_NS	(10 * SECOND)
 #define SEARCH_NS	(SECOND / 10)
 #define SEARCH_LONG_NS	SECOND
+#define SEARCH_UNSURE_NS (4 * SECOND)
 
 /* Epochs of rest before a lower limit is tried: the more, the less has changed. */
 #define RESTS_MAX	24
@@ -192,6 +194,27 @@ static u32 percent_of(u64 rate, u64 of)
 	return clamp_t(u64, div64_u64(100 * rate, max_t(u64, of, 1)), 1, 1000);
 }
 
+/* Does an answer take longer than the first did?  Where clients leave the rate does not tell. */
+static bool is_slower(const struct synq_climb *climb)
+{
+	u64 first_ns = climb->first_ns;
+
+	return !climb->took_n ||
+	       div_u64(climb->took_ns, climb->took_n) > first_ns + first_ns / 4;
+}
+
+/*
+ * A few answers that come by chance say little.  Perhaps a higher limit brings more: a search that
+ * ends there stays far too low.
+ */
+static bool is_unsure(const struct synq_climb *climb)
+{
+	u32 percent = percent_of(per_ns(climb, climb->answers), climb->rate);
+
+	return climb->phase == SYNQ_CLIMB_UP && climb->answers < FEW && percent < MORE &&
+	       (percent > FASTER || !is_slower(climb));
+}
+
 /* So far off that a few answers are enough to tell; a lower limit costs answers until then. */
 static bool is_far(const struct synq_climb *climb)
 {
@@ -211,7 +234,8 @@ static bool is_over(const struct synq_climb *climb)
 		return ns >= LONGEST_NS;
 	/* It is far off: the sooner this ends the better. */
 	if (climb->searching && climb->phase != SYNQ_CLIMB_DOWN)
-		return ns >= (n >= FEW ? SEARCH_NS : SEARCH_LONG_NS);
+		return ns >= (n >= FEW ? SEARCH_NS :
+			      is_unsure(climb) ? SEARCH_UNSURE_NS : SEARCH_LONG_NS);
 	if (n >= many || (n >= FEW && is_far(climb)))
 		return ns >= SHORT_NS;
 	return ns >= (n >= FEW ? LONG_NS : LONGEST_NS);
@@ -250,15 +274,15 @@ static u64 believable(const struct synq_climb *climb, u64 rate)
 
 /*
  * Perhaps too many wait for the same workers: more would make all clients leave.  Not if each
- * takes as long as the first did.  Where clients leave the rate alone does not tell.
+ * takes as long as the first did.  Of several listeners more may have been let in.
  */
 static bool seems_full(const struct synq_climb *climb)
 {
-	u64 first_ns = climb->first_ns, most_ns = first_ns ? 2 * first_ns : SLOW_NS;
+	u64 many = climb->listeners > 1 ? 4 : 5, first_ns = climb->first_ns;
+	u64 most_ns = first_ns ? many * first_ns / 2 : SLOW_NS;
 
-	if (climb->took_n && div_u64(climb->took_ns, climb->took_n) <= first_ns + first_ns / 4)
-		return false;
-	return synq_climb_takes_ns(climb) > clamp_t(u64, most_ns, QUICK_NS, SLOW_NS);
+	return is_slower(climb) &&
+	       synq_climb_takes_ns(climb) > clamp_t(u64, most_ns, QUICK_NS, SLOW_NS);
 }
 
 static void has_rested(struct synq_climb *climb, u64 rate)

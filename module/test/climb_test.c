@@ -591,6 +591,45 @@ static bool tries_more_first(void)
 	return true;
 }
 
+/*
+ * Until the first higher limit is tried each answer takes 0.8 s, and there are as many as that
+ * allows.  How long is it tried if there are @percent of these, and each takes @ms?
+ */
+static u32 tried_for(u32 percent, u32 ms)
+{
+	struct synq_climb climb;
+	u64 now_ns = 1, part = 0;
+	u32 n, limit;
+
+	synq_climb_init(&climb);
+	for (n = 0; n < 60000 && climb.phase == SYNQ_CLIMB_REST; n++) {
+		limit = synq_climb_limit(&climb);
+		for (part += limit; part >= 800; part -= 800)
+			synq_climb_answer(&climb, false, 800 * MS);
+		tick(&climb, now_ns += MS, 1, limit, 0);
+	}
+	check(climb.phase == SYNQ_CLIMB_UP, "no higher limit");
+	limit = synq_climb_limit(&climb);
+	for (n = 0; n < 60000 && synq_climb_limit(&climb) == limit; n++) {
+		for (part += limit / 2 * percent / 100; part >= 800; part -= 800)
+			synq_climb_answer(&climb, false, ms * MS);
+		tick(&climb, now_ns += MS, 1, limit, 0);
+	}
+	return n;
+}
+
+static bool is_not_rash(void)
+{
+	u32 none = tried_for(100, 1600), all = tried_for(200, 800);
+	u32 some = tried_for(120, 1600), fast = tried_for(100, 800);
+
+	check(none < 3500, "no more: %u ms", none);
+	check(all < 2500, "twice as many: %u ms", all);
+	check(some > none + 500, "a few more: %u ms, none: %u ms", some, none);
+	check(fast > none + 500, "as fast as ever: %u ms, slower: %u ms", fast, none);
+	return true;
+}
+
 /* Whatever the clock does, and whatever is counted. */
 static bool odd(void)
 {
@@ -637,6 +676,7 @@ static const struct tap_case cases[] = {
 	{ "sees soon what a lower limit costs", sees_what_it_costs },
 	{ "begins a search again that was cut short", searches_again },
 	{ "tries more first where nothing is slower", tries_more_first },
+	{ "does not end a search for a few answers", is_not_rash },
 	{ "odd clocks and counts", odd },
 };
 
