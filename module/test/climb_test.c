@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of climb.c, in user space.  Run by "make -C module/test check".
- *
- * The server has so many workers, each of which answers so often in a second; more
- * connections than that wait inside and bring nothing.
+ * Unit tests of climb.c, in user space: the search.  Run by "make -C module/test check".
  */
 #include <linux/limits.h>
 #include <linux/math64.h>
@@ -12,94 +9,8 @@
 #include <linux/types.h>
 
 #include "climb.h"
+#include "climb_server.h"
 #include "tap.h"
-
-#define MS	((u64)NSEC_PER_MSEC)
-
-struct server {
-	struct synq_climb climb;
-	u64 now_ns;
-	u32 workers;
-	u32 rate;		/* answers/second of each worker */
-	u32 listeners;		/* that hold connections */
-	u32 kept;		/* connections that the limit does not count */
-	u32 sham;		/* likewise, which only seem to be busy, ... */
-	u32 sham_rate;		/* ... and are answered so often in a second, in all */
-	u64 kept_parts;		/* of an answer to those that are kept */
-	u64 sham_parts;
-	u64 parts;		/* of an answer: of a million */
-	bool by_chance;		/* are answers, like those of a Poisson process */
-	u64 answers;
-};
-
-static void begin(struct server *s, u32 workers, u32 rate)
-{
-	*s = (struct server){
-		.now_ns = 1, .workers = workers, .rate = rate, .listeners = 1,
-	};
-	synq_climb_init(&s->climb);
-}
-
-/* Of one listener. */
-static void tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u32 kept)
-{
-	synq_climb_tick(climb, now_ns, &(struct synq_load){
-		.held = held, .busy = busy, .kept = kept, .listeners = 1 });
-}
-
-static u32 answers(struct server *s, u32 busy)
-{
-	u32 n = 0;
-
-	if (s->by_chance) {
-		while (busy--)
-			n += tap_below(1000) < s->rate;
-		return n;
-	}
-	s->parts += 1000ULL * busy * s->rate;
-	for (; s->parts >= 1000000; s->parts -= 1000000)
-		n++;
-	return n;
-}
-
-/* With so many inside. */
-static u64 takes_ns(const struct server *s, u32 all)
-{
-	return NSEC_PER_SEC / s->rate * max(all, s->workers) / s->workers;
-}
-
-/* With connections held, or none. */
-static void run(struct server *s, u32 ms, u32 held)
-{
-	while (ms--) {
-		u32 limit = synq_climb_limit(&s->climb), all = limit + s->kept;
-		u32 busy = all < s->workers ? all : s->workers, n = answers(s, busy);
-
-		s->now_ns += MS;
-		s->answers += n;
-		for (; n; n--) {
-			s->kept_parts += s->kept;
-			synq_climb_answer(&s->climb, s->kept_parts >= all,
-					  takes_ns(s, all));
-			s->kept_parts -= s->kept_parts >= all ? all : 0;
-		}
-		s->sham_parts += s->sham_rate;
-		for (; s->sham_parts >= 1000; s->sham_parts -= 1000)
-			synq_climb_answer(&s->climb, true, 0);
-		synq_climb_tick(&s->climb, s->now_ns, &(struct synq_load){
-			.held = held, .busy = limit, .kept = s->kept + s->sham,
-			.listeners = s->listeners });
-	}
-}
-
-/* Of what the server can do, per cent, in the next milliseconds. */
-static u32 goodput(struct server *s, u32 ms)
-{
-	u64 before = s->answers;
-
-	run(s, ms, 1);
-	return (s->answers - before) * 100 * 1000 / ((u64)s->workers * s->rate * ms);
-}
 
 static bool finds(void)
 {
@@ -342,102 +253,6 @@ static bool leaves_few_alone(void)
 	return true;
 }
 
-/* A server that is not heard ends as without a limit; with an answer it is what it was. */
-static bool opens(void)
-{
-	struct server s;
-	u32 before;
-
-	begin(&s, 8, 0);
-	run(&s, 1900, 1);
-	check(synq_climb_limit(&s.climb) == 4, "limit %u", synq_climb_limit(&s.climb));
-	run(&s, 200, 1);
-	check(synq_climb_limit(&s.climb) == 8, "limit %u", synq_climb_limit(&s.climb));
-	run(&s, 7900, 1);
-	check(synq_climb_limit(&s.climb) >= 512, "after 10 s: limit %u",
-	      synq_climb_limit(&s.climb));
-	run(&s, 100000, 1);
-	check(synq_climb_limit(&s.climb) <= 1U << 20, "limit %u",
-	      synq_climb_limit(&s.climb));
-
-	begin(&s, 8, 50);
-	run(&s, 30000, 1);
-	before = synq_climb_limit(&s.climb);
-	s.rate = 0;
-	run(&s, 5000, 1);
-	check(synq_climb_limit(&s.climb) > 4 * before, "limit %u, before %u",
-	      synq_climb_limit(&s.climb), before);
-	s.rate = 50;
-	run(&s, 8000, 1);
-	check(synq_climb_limit(&s.climb) <= 2 * before + 8, "limit %u, before %u",
-	      synq_climb_limit(&s.climb), before);
-	return true;
-}
-
-/* Likewise if all have come in by then, so that nobody is held when it answers. */
-static bool closes_with_nobody_held(void)
-{
-	struct server s;
-
-	begin(&s, 8, 0);
-	run(&s, 6000, 1);
-	check(synq_climb_limit(&s.climb) >= 64, "limit %u", synq_climb_limit(&s.climb));
-	run(&s, 10000, 0);
-	check(synq_climb_limit(&s.climb) >= 64, "silent: limit %u",
-	      synq_climb_limit(&s.climb));
-	s.rate = 50;
-	run(&s, 100, 0);
-	check(synq_climb_limit(&s.climb) == 8, "answered: limit %u",
-	      synq_climb_limit(&s.climb));
-	return true;
-}
-
-/* What is inside takes two seconds: a second without an answer says nothing. */
-static bool waits_for_the_slow(void)
-{
-	struct synq_climb climb;
-	u64 now_ns = 1;
-	u32 i, before;
-
-	synq_climb_init(&climb);
-	for (i = 0; i < 20000; i++) {
-		if (!(i % 100))
-			synq_climb_answer(&climb, false, 2 * NSEC_PER_SEC);
-		tick(&climb, now_ns += MS, 1, 16, 0);
-	}
-	before = synq_climb_limit(&climb);
-	for (i = 0; i < 1500; i++)
-		tick(&climb, now_ns += MS, 1, 16, 0);
-	check(synq_climb_limit(&climb) == before, "limit %u, before %u",
-	      synq_climb_limit(&climb), before);
-	for (i = 0; i < 3000; i++)
-		tick(&climb, now_ns += MS, 1, 16, 0);
-	check(synq_climb_limit(&climb) > before, "limit %u, before %u",
-	      synq_climb_limit(&climb), before);
-	return true;
-}
-
-/* Nor does a gap between two answers as long as the one before. */
-static bool knows_gaps(void)
-{
-	static const u32 gap_ms[] = { 2100, 3000, 3900, 4100, 6000 };
-	struct synq_climb climb;
-	unsigned int i, n, ms;
-	u64 now_ns = 1;
-
-	for (i = 0; i < ARRAY_SIZE(gap_ms); i++) {
-		synq_climb_init(&climb);
-		for (n = 0; n < 100; n++) {
-			for (ms = 0; ms < gap_ms[i]; ms++)
-				tick(&climb, now_ns += MS, !climb.before, 16, 0);
-			synq_climb_answer(&climb, false, gap_ms[i] * MS);
-		}
-		check(synq_climb_limit(&climb) <= 32, "every %u ms: limit %u", gap_ms[i],
-		      synq_climb_limit(&climb));
-	}
-	return true;
-}
-
 static bool idles(void)
 {
 	struct server s;
@@ -453,26 +268,6 @@ static bool idles(void)
 	run(&s, 60000, 0);
 	check(synq_climb_limit(&s.climb) == before, "limit %u, before %u",
 	      synq_climb_limit(&s.climb), before);
-	return true;
-}
-
-/* A server that is stopped shows nothing; when it goes on it is what it was. */
-static bool excuses(void)
-{
-	struct server s;
-	u32 before, i;
-
-	begin(&s, 8, 50);
-	run(&s, 60000, 1);
-	before = s.climb.base;
-	s.rate = 0;
-	for (i = 0; i < 15000; i++) {
-		synq_climb_excuse(&s.climb);
-		run(&s, 1, 1);
-	}
-	s.rate = 50;
-	check(s.climb.base == before, "base %u, before %u", s.climb.base, before);
-	check(goodput(&s, 5000) >= 85, "it goes on: limit %u", synq_climb_limit(&s.climb));
 	return true;
 }
 
@@ -541,26 +336,6 @@ static bool sees_what_it_costs(void)
 		run(&s, 1, 1);
 	}
 	check(most >= 60 && most <= 70, "%u answers", most);
-	return true;
-}
-
-/* While it searches the server is not heard. */
-static bool searches_again(void)
-{
-	struct server s;
-
-	begin(&s, 64, 2);
-	while (s.climb.phase == SYNQ_CLIMB_REST)
-		run(&s, 1, 1);
-	check(s.climb.searching && s.climb.rate, "it searches");
-	s.rate = 0;
-	while (!s.climb.before && s.now_ns < 100 * NSEC_PER_SEC)
-		run(&s, 1, 1);
-	s.rate = 2;
-	run(&s, 1000, 1);
-	check(s.climb.searching, "it has ended the search");
-	run(&s, 60000, 1);
-	check(goodput(&s, 10000) >= 90, "limit %u", synq_climb_limit(&s.climb));
 	return true;
 }
 
@@ -665,16 +440,10 @@ static const struct tap_case cases[] = {
 	{ "follows the server", follows },
 	{ "follows the knee", follows_the_knee },
 	{ "leaves few clients alone", leaves_few_alone },
-	{ "opens for who is not heard", opens },
-	{ "closes at an answer with nobody held", closes_with_nobody_held },
-	{ "waits for a slow server", waits_for_the_slow },
-	{ "knows gaps", knows_gaps },
 	{ "changes nothing where nobody is held", idles },
-	{ "excuses a stopped server", excuses },
 	{ "a clock that jumps", jumps },
 	{ "has several listeners", has_several },
 	{ "sees soon what a lower limit costs", sees_what_it_costs },
-	{ "begins a search again that was cut short", searches_again },
 	{ "tries more first where nothing is slower", tries_more_first },
 	{ "does not end a search for a few answers", is_not_rash },
 	{ "odd clocks and counts", odd },
