@@ -16,9 +16,9 @@
  *
  * 1. A record holds a reference to its crew from before it can be found until it is freed, which
  *    is a grace period after it was removed, and after its timer has been waited for (record.c).
- *    Who has found the record may use the crew for as long as the record.
+ *    Code that has found the record may use its crew for as long as the record.
  * 2. It changes its crew once at most, when it joins one.  Then the one it had, which was its
- *    alone, is freed a grace period later: who has read the pointer before is under
+ *    alone, is freed a grace period later: code that has read the pointer before is under
  *    rcu_read_lock().
  * 3. A crew can be joined while it is in the hash of its network namespace, under &fresh_lock.  It
  *    leaves the hash with the last of its listeners that is not removed, which holds a reference
@@ -29,7 +29,8 @@
  *
  * The lock of a crew is inside that of each of its listeners, and innermost.
  *
- * Where a function does not say otherwise: any context, by who has found the record.
+ * A function that does not say otherwise may be called in any context, by code that has found the
+ * record.
  */
 #include <linux/fs.h>
 #include <linux/hash.h>
@@ -113,7 +114,7 @@ int synq_crew_init(struct synq_inside *inside)
 
 /**
  * synq_crew_destroy() - take back synq_crew_init()
- * @inside: of a listener, in a record that nobody can use any more
+ * @inside: of a listener, in a record that is not used any more
  */
 void synq_crew_destroy(struct synq_inside *inside)
 {
@@ -128,10 +129,10 @@ void synq_crew_destroy(struct synq_inside *inside)
 }
 
 /*
- * Who has opened a listener?  A file keeps the credentials that it was opened with, and no other
- * process has credentials at their address while it is open, but those that share them: what it
- * has forked, say.  After that one may, until the worker finds the record, which does not take
- * long: then it shares the crew of listeners that are closed.
+ * Which process has opened a listener?  A file keeps the credentials that it was opened with.
+ * While it is open no other process has credentials at their address, but those that share them:
+ * what it has forked, say.  After that one may, until the worker finds the record, which does not
+ * take long: then it shares the crew of listeners that are closed.
  *
  * The caller has the lock of the listener, which a close takes before it puts the file; and RCU,
  * for files that move.
@@ -152,7 +153,7 @@ static struct hlist_head *crews_of(struct synq_net *sn, const void *opener)
 	return &sn->crews[hash_ptr(opener, ilog2(ARRAY_SIZE(sn->crews)))];
 }
 
-/* There are no more than records, and nobody can choose their addresses. */
+/* There are no more than records, and no user can choose their addresses. */
 static struct synq_crew *crew_of(struct synq_net *sn, const void *opener)
 {
 	struct synq_crew *crew;
@@ -219,7 +220,7 @@ static void tell(struct synq_inside *inside, const struct synq_told *told)
 	*was = *told;
 }
 
-/* A window that nobody has looked at is over, too, and nobody has held a connection in it. */
+/* A window without a tick is over, too, and no connection was held in it. */
 static void turn_window(struct synq_crew *crew, u64 now_ns)
 {
 	u64 ns = now_ns - crew->window_ns;
@@ -268,7 +269,7 @@ void synq_crew_rest(struct synq_inside *inside)
 		crew->holding -= inside->window == crew->window;
 	}
 	WRITE_ONCE(inside->window, 0);
-	/* Perhaps nobody holds a connection now. */
+	/* Perhaps no connection is held now. */
 	tick(crew, ktime_get_ns());
 	spin_unlock(&crew->lock);
 }
@@ -291,7 +292,7 @@ void synq_crew_part(struct synq_inside *inside, struct synq_net *sn)
 	spin_unlock(&inside->lock);
 }
 
-/* Windows do not turn while nobody holds a connection. */
+/* Windows do not turn while no connection is held. */
 static u32 parts_of(const struct synq_inside *inside, const struct synq_crew *crew)
 {
 	if (time_after(jiffies, READ_ONCE(crew->turned) + 3 * HZ))
@@ -304,7 +305,7 @@ static u32 parts_of(const struct synq_inside *inside, const struct synq_crew *cr
  * @inside: of the listener
  *
  * While others answer it is not opened for one that does not: those inside are stuck after some
- * time, and do not count then (follow.c), and nobody is held for long (hold.c).
+ * time, and do not count then (follow.c), and no connection is held for long (hold.c).
  *
  * Return: connections
  */

@@ -434,7 +434,7 @@ static bool release_some(struct synq_record *record)
 	limited = conf && listener.inside;
 	if (!over && limited)
 		again = tick_inside(record, &listener);
-	/* Nobody waits for a place inside any more: its crew has to know. */
+	/* No connection waits for a place inside any more: its crew has to know. */
 	else if (READ_ONCE(record->inside.told.held))
 		synq_inside_tick(record, 0, false);
 	/* Requests and new connections take turns in coming first. */
