@@ -13,9 +13,10 @@
  *   done n=N connected=N acked=N answered=N closed=N reset=N failed=N
  *
  * At most -c connections (default 1) are neither acked nor given up at a time,
- * so that by default they arrive in order; -r N starts N in a second instead,
- * whatever becomes of them ("late N" at the end: started later than in time, more than
- * 8 at once).  -q sends nothing: the server talks first.  -L FILE
+ * so that by default they arrive in order; with -C neither answered nor given up.
+ * -r N starts N in a second instead, whatever becomes of them ("late N" at the end:
+ * started later than in time, more than 8 at once).
+ * -q sends nothing: the server talks first.  -L FILE
  * sends when FILE exists.  -A expects no answer.  Ends when all is settled or
  * -w ms after each connection's start; -K FILE stays until FILE exists.  -k
  * md5|ao=ADDRESS signs what goes there.
@@ -77,6 +78,7 @@ static struct {
 	struct address *listed;
 	int number;
 	int concurrency;
+	bool closed;
 	int rate;
 	int deadline_ms;
 	int patience_ms;
@@ -337,22 +339,24 @@ static void look_for_ack(struct conn *conn)
 		puts("all acked");
 }
 
-/* The next connection of a sequence may start. */
-static bool is_placed(const struct conn *conn)
-{
-	bool silent = opt.quiet || opt.late;
-
-	return conn->gone || conn->answered || conn->acked ||
-	       (silent && conn->connected) ||
-	       now_ms() - conn->since > opt.patience_ms;
-}
-
 static bool is_settled(const struct conn *conn)
 {
 	if (conn->gone || conn->answered ||
 	    now_ms() - conn->since > opt.deadline_ms)
 		return true;
 	return opt.no_answer && (opt.quiet ? conn->connected : conn->acked);
+}
+
+/* The next connection of a sequence may start. */
+static bool is_placed(const struct conn *conn)
+{
+	bool silent = opt.quiet || opt.late;
+
+	if (opt.closed)
+		return is_settled(conn);
+	return conn->gone || conn->answered || conn->acked ||
+	       (silent && conn->connected) ||
+	       now_ms() - conn->since > opt.patience_ms;
 }
 
 static void start_some(long long begun)
@@ -373,6 +377,12 @@ static void start_some(long long begun)
 		start();
 }
 
+/* Nothing is to be looked for any more. */
+static bool is_over(const struct conn *conn)
+{
+	return opt.closed ? is_settled(conn) : conn->acked || conn->gone;
+}
+
 /*
  * How long to wait for an event.  Nothing tells that data was acknowledged, that a
  * file is there or that time is up: look, less and less often.
@@ -381,7 +391,7 @@ static int turn_ms(void)
 {
 	int ms = look_ms;
 
-	while (first < started && (conns[first].acked || conns[first].gone))
+	while (first < started && is_over(&conns[first]))
 		first++;
 	if (first == opt.number && !opt.keep)
 		return WAIT_MS;
@@ -478,7 +488,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:y:BDHWXqaJAMFZ")) != -1) {
+	while ((c = getopt(argc, argv, "N:s:S:P:f:n:c:r:w:p:i:k:L:K:g:G:y:BDHWXqaJAMFZC")) != -1) {
 		switch (c) {
 		case 'N': enter_netns(optarg); break;
 		case 's': add_source(optarg); break;
@@ -509,6 +519,7 @@ static void parse(int argc, char **argv)
 		case 'M': opt.mptcp = true; break;
 		case 'F': opt.fastopen = true; break;
 		case 'Z': opt.resets = true; break;
+		case 'C': opt.closed = true; break;
 		default: die("client: a wrong option");
 		}
 	}
