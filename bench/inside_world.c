@@ -377,7 +377,8 @@ static void arrive(struct run *r, int class)
 		return;
 	at(r, r->now + gap(r, class ? ORDINARY : PREFERRED,
 			   1 / (load * offered(c))), ARRIVE, class);
-	comes(r, class);
+	if (!class || !c->pulse_s || fmod(r->now, c->pulse_s + c->pause_s) < c->pulse_s)
+		comes(r, class);
 }
 
 static void half(struct run *r)
@@ -497,7 +498,7 @@ static void tell_climb(struct run *r, const struct job *j)
 
 	if (j->state != BUSY && longest(l) < LONGEST)
 		synq_climb_hear(&r->climb);
-	else if (has_held(r, l) || !any_holds(r))
+	else if (has_held(r, l))
 		synq_climb_answer(&r->climb, j->kept, NSEC_PER_SEC * (r->now - j->began));
 }
 
@@ -600,12 +601,13 @@ static u64 ns(double s)
 	return 1e9 * (s + 1000);
 }
 
-static void add_load(struct run *r, struct synq_load *load, struct listener *l)
+/* While nobody is held those that could count go on to do so, if a higher limit is tried. */
+static void add_load(struct run *r, struct synq_load *load, struct listener *l, bool is_trying)
 {
 	unsigned int held = length(&l->held[0]) + length(&l->held[1]);
 
 	l->holds = held;
-	if (held) {
+	if (held || (is_trying && has_held(r, l))) {
 		l->ticked = r->now;
 		load->held += held;
 		load->busy += l->open[0] + l->open[1];
@@ -614,16 +616,19 @@ static void add_load(struct run *r, struct synq_load *load, struct listener *l)
 	load->listeners += has_held(r, l);
 }
 
-/* The module's (crew.c), which is called while any are held, and once after that. */
+/*
+ * The module's (crew.c), which is called while any are held, and once after that, or while a
+ * higher limit is tried.
+ */
 static void climb_tick(struct run *r)
 {
 	struct synq_load load = { 0 };
-	bool was_held = any_holds(r);
+	bool was_held = any_holds(r), is_trying = synq_climb_is_trying(&r->climb);
 	unsigned int i;
 
 	for (i = 0; i < r->listeners; i++)
-		add_load(r, &load, &r->listener[i]);
-	if (load.held || was_held)
+		add_load(r, &load, &r->listener[i], is_trying && !was_held);
+	if (load.held || was_held || is_trying)
 		synq_climb_tick(&r->climb, ns(r->now), &load);
 	for (i = 0; i < r->listeners; i++) {
 		struct listener *l = &r->listener[i];

@@ -40,6 +40,8 @@ enum rule { NONE, VEGAS, GRADIENT2, BBR, SLOPE, CLIMB, FIXED, KNEE };
  * @thrash: everything takes so much longer with twice as many inside as at the knee
  * @load: of ordinary clients, of the capacity
  * @preferred: likewise, from 5 s on
+ * @pulse_s: if not 0: ordinary clients come for so long, ...
+ * @pause_s: ... and then none for so long
  * @clients: if not 0: so many ordinary clients come back at once, instead of @load
  * @kept: so many other ordinary clients keep their connections and ask again at once; they
  *	are not held back
@@ -79,6 +81,8 @@ struct cell {
 	double thrash;
 	double load;
 	double preferred;
+	double pulse_s;
+	double pause_s;
 	unsigned int clients;
 	unsigned int kept;
 	double kept_until;

@@ -19,6 +19,9 @@
  *
  * It works in epochs.  They count while connections are held, so there is always more work
  * waiting.  The first answers after a change of the limit belong to the old one and are skipped.
+ * With a higher limit they count, too, while none is held, if more than before are inside.  Where
+ * all are, and always ask again, nobody would ever be held: the limit would stay, whatever it
+ * brings.  If no more are, the load has gone, and it is tried again when there is more.
  *
  * rest		the limit is the base.  After some epochs a lower one is tried.  If the rate
  *		differs for two epochs in a row the server has changed: then up, or down.
@@ -37,8 +40,8 @@
  * LEAST for each.
  *
  * If answers do not come, the limit is opened, or halved where clients leave (climb_open.c).
- * Otherwise nothing changes while no connection is held.  An epoch that was interrupted for long
- * begins again.
+ * But for a higher limit that is tried, nothing else changes while no connection is held.  An epoch
+ * that was interrupted for long begins again.
  *
  * It does not read a clock or lock: its callers exclude each other.  Pure.
  */
@@ -123,7 +126,8 @@ static void begin(struct synq_climb *climb, enum synq_climb_phase phase, u32 lim
 		limit = max(limit, synq_climb_least(climb));
 	if (limit != climb->limit)
 		synq_climb_is_new(climb);
-	climb->phase = phase;
+	WRITE_ONCE(climb->phase, phase);
+	climb->is_put_off = false;
 	climb->skip = skip + min(synq_climb_whole(kept_of(climb)), skip);
 	climb->settled = false;
 	climb->unsettled_ns = 0;
@@ -225,6 +229,13 @@ static bool is_far(const struct synq_climb *climb)
 	return climb->phase == SYNQ_CLIMB_REST && (percent > FAR || percent * FAR < 100 * 100);
 }
 
+/* No connection has been held for as long as one takes. */
+static bool has_let_in_all(const struct synq_climb *climb)
+{
+	return climb->phase == SYNQ_CLIMB_UP &&
+	       climb->none_ns > min(synq_climb_takes_ns(climb), 4 * SECOND);
+}
+
 static bool is_over(const struct synq_climb *climb)
 {
 	u32 n = climb->answers, many = climb->phase == SYNQ_CLIMB_DOWN ? MANY_DOWN : MANY;
@@ -232,8 +243,11 @@ static bool is_over(const struct synq_climb *climb)
 
 	if (n < climb->limit)
 		return ns >= LONGEST_NS;
-	/* It is far off: the sooner this ends the better. */
-	if (climb->searching && climb->phase != SYNQ_CLIMB_DOWN)
+	/*
+	 * It is far off: the sooner this ends the better.  But where a limit lets in all nothing
+	 * is looked at again.
+	 */
+	if (climb->searching && climb->phase != SYNQ_CLIMB_DOWN && !has_let_in_all(climb))
 		return ns >= (n >= FEW ? SEARCH_NS :
 			      is_unsure(climb) ? SEARCH_UNSURE_NS : SEARCH_LONG_NS);
 	if (n >= many || (n >= FEW && is_far(climb)))
@@ -333,7 +347,8 @@ static void went_up(struct synq_climb *climb, u64 rate)
 	climb->searching = true;
 	if (rate > climb->rate)
 		climb->rate = rate;
-	if (percent >= MORE && climb->base < MOST && synq_climb_may_double(climb)) {
+	if (percent >= MORE && !has_let_in_all(climb) && climb->base < MOST &&
+	    synq_climb_may_double(climb)) {
 		go_up(climb);
 		return;
 	}
@@ -415,14 +430,33 @@ static void warm_up(struct synq_climb *climb, u64 took_ns)
 		be_warm(climb);
 }
 
+/**
+ * synq_climb_put_off() - if a higher limit is tried, do that later
+ * @climb: of the listeners
+ *
+ * As soon as connections are held: with a limit that high none may be, so that no time would pass.
+ */
+void synq_climb_put_off(struct synq_climb *climb)
+{
+	bool searching = climb->searching;
+
+	if (climb->phase != SYNQ_CLIMB_UP)
+		return;
+	synq_climb_rest(climb, climb->from);
+	climb->searching = searching;
+	climb->is_put_off = true;
+}
+
 /* The server does not show what it can do: no connection is held, or it is stopped. */
-static void pass_loose(struct synq_climb *climb, u64 ns, u32 base)
+static void pass_loose(struct synq_climb *climb, u64 ns)
 {
 	climb->loose_ns += ns;
 	if (climb->loose_ns <= max(SECOND, climb->epoch_ns))
 		return;
-	if (climb->phase != SYNQ_CLIMB_REST)
-		synq_climb_rest(climb, base);
+	if (climb->phase == SYNQ_CLIMB_UP && climb->none_ns)
+		synq_climb_put_off(climb);
+	else if (climb->phase != SYNQ_CLIMB_REST)
+		synq_climb_rest(climb, climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base);
 	restart(climb);
 }
 
@@ -453,7 +487,7 @@ void synq_climb_init(struct synq_climb *climb)
  * @is_kept: to one that the limit does not count
  * @took_ns: since its request came; 0: that says nothing
  *
- * It closes an open limit at once: while no connection is held there is no tick.
+ * It closes an open limit at once: while no connection is held there may be no tick.
  */
 void synq_climb_answer(struct synq_climb *climb, bool is_kept, u64 took_ns)
 {
@@ -499,7 +533,8 @@ void synq_climb_hear(struct synq_climb *climb)
  * @now_ns: monotonic clock, ns, not 0
  * @load: of all its listeners
  *
- * Called every millisecond or few while connections are held, and once when none is any more.
+ * Called every millisecond or few while connections are held, and once when none is any more; or
+ * for as long as synq_climb_is_trying().
  * Time beyond a second since the last call is ignored.
  */
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_load *load)
@@ -508,7 +543,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_loa
 	bool follows = climb->last_ns && now_ns >= climb->last_ns &&
 		       now_ns - climb->last_ns < SECOND;
 	u64 ns = follows ? now_ns - climb->last_ns : 0;
-	bool was_held = climb->held, excused = climb->excused, is_silent;
+	bool was_held = climb->held, excused = climb->excused, is_silent, is_loose;
 	u32 answered = climb->answered;
 
 	climb->answered = 0;
@@ -532,17 +567,30 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_loa
 		return;
 	}
 	climb->limit_ns += ns;
-	if (held && was_held)
+	if ((held && was_held) || climb->phase == SYNQ_CLIMB_UP)
 		synq_climb_look_who_left(climb, excused);
 	climb->none_ns = held && was_held ? 0 : climb->none_ns + ns;
-	if (climb->none_ns)
+	if (climb->none_ns && climb->phase != SYNQ_CLIMB_UP)
 		climb->silent_ns = 0;
+	if (held && climb->is_put_off && !excused) {
+		climb->none_ns = 0;
+		go_up(climb);
+		return;
+	}
 	/* For a quarter of the time that one takes the server works on as many as before. */
-	if (climb->none_ns > min(synq_climb_takes_ns(climb) / 4, SECOND / 2)) {
-		pass_loose(climb, ns, climb->base);
+	is_loose = climb->none_ns > min(synq_climb_takes_ns(climb) / 4, SECOND / 2);
+	/* As many as before do not show what a higher limit brings, but more do. */
+	if (climb->phase == SYNQ_CLIMB_UP)
+		is_loose &= busy <= synq_climb_whole(climb->from);
+	if (is_loose) {
+		pass_loose(climb, ns);
 		return;
 	}
 	is_silent = synq_climb_is_silent(climb, ns, answered, excused);
+	if (is_silent && climb->none_ns) {
+		pass_loose(climb, ns);
+		return;
+	}
 	if (is_silent && !climb->deserted) {
 		synq_climb_open_further(climb);
 		return;
@@ -550,7 +598,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_loa
 	if (is_silent && !excused && synq_climb_is_deserted(climb))
 		return;
 	if (is_silent || (excused && climb->silent_ns >= EXCUSED_NS)) {
-		pass_loose(climb, ns, climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base);
+		pass_loose(climb, ns);
 		return;
 	}
 	if (!climb->settled && !is_settled(climb, ns, busy))

@@ -27,7 +27,7 @@ enum synq_climb_phase {
  * @held: connections that are held
  * @busy: connections that are busy and count
  * @kept: those that are busy and do not
- * @listeners: that hold connections, or have done so just now
+ * @listeners: that have a part of the limit (crew.c)
  */
 struct synq_load {
 	u32 held;
@@ -39,15 +39,15 @@ struct synq_load {
 /**
  * struct synq_climb - the search for the limit of one listener, or of several of one process
  * @last_ns: time of the last tick, monotonic clock
- * @epoch_ns: length of the epoch so far, while connections were held
- * @loose_ns: length of the interruption, while none was held
+ * @epoch_ns: length of the epoch so far
+ * @loose_ns: length of the interruption, while none was held, or the server was stopped
  * @unsettled_ns: time since the limit was lowered, until it is in effect
  * @silent_ns: time since the last answer, while connections were held
  * @rate: answers/ns at the base, times 2^40; 0: not known
  * @first_ns: the longest that one of the first answers took
  * @took_ns: what answers of the epoch took, in all
  * @none_ns: for how long no connection has been held
- * @limit_ns: for how long the limit has been what it is, while connections were held
+ * @limit_ns: for how long the limit has been what it is, while time was let pass
  * @left: clients that have waited with this limit only, for a second or more, and left
  * @served: answers since the limit is what it is; both begin again after some
  * @too_many: a base with which too many left, in sixteenths; 0: there was none
@@ -61,7 +61,7 @@ struct synq_load {
  * @before: the base before the limit was opened; 0: the limit is not open
  * @may_double: it was a guess, nothing has been answered yet that says how long that takes, and of
  *	those let in before fewer than half are to be skipped
- * @listeners: that held connections at the last tick; 1, if none did
+ * @listeners: that had a part at the last tick; 1, if none had
  * @busy: busy connections at the last tick
  * @kept: those that the limit does not count, times UNIT: the sum of the last SMOOTH ticks
  * @kept_then: of these, as many as work was done for, in sixteenths, when the base was set
@@ -70,13 +70,14 @@ struct synq_load {
  * @beside: of those that are kept, as many as work was done for; may be read without exclusion
  * @gap_ms: the longest recent time between two answers
  * @unheard_ms: how long nothing was answered until the limit was opened, in all
- * @phase: enum synq_climb_phase
+ * @phase: enum synq_climb_phase; may be read without exclusion
  * @rested: epochs of rest
  * @rests: epochs of rest between two lower limits
  * @surprises: epochs in a row, up to the last, with another rate
  * @easy: lower limits in a row that cost nothing
  * @held: connections were held at the last tick
  * @excused: silence does not count in this tick
+ * @is_put_off: a higher limit is to be tried as soon as connections are held
  * @settled: the limit is in effect
  * @searching: the base is not known
  * @deserted: a client has left after a second or more, and nothing was answered since
@@ -120,6 +121,7 @@ struct synq_climb {
 	bool may_double;
 	bool held;
 	bool excused;
+	bool is_put_off;
 	bool settled;
 	bool searching;
 	bool deserted;
@@ -129,7 +131,19 @@ void synq_climb_init(struct synq_climb *climb);
 void synq_climb_answer(struct synq_climb *climb, bool is_kept, u64 took_ns);
 void synq_climb_hear(struct synq_climb *climb);
 void synq_climb_left(struct synq_climb *climb, u64 waited_ns, u64 held_ns, u64 mean_ns);
+void synq_climb_put_off(struct synq_climb *climb);
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_load *load);
+
+/**
+ * synq_climb_is_trying() - is a higher limit tried, which may have let in all clients?
+ * @climb: of the listeners
+ *
+ * Return: true if time has to pass (synq_climb_tick()) though no connection is held
+ */
+static inline bool synq_climb_is_trying(const struct synq_climb *climb)
+{
+	return READ_ONCE(climb->phase) == SYNQ_CLIMB_UP;
+}
 
 /**
  * synq_climb_excuse() - do not open the limit though nothing is answered

@@ -11,15 +11,15 @@
  * the parts changed each time, more would be let in than the limit says.  So it has a part for a
  * while after that: time is divided into windows, and those have one that have held some in this
  * window or in the one before.  What happens at the others says nothing, and does not count.
+ * While a higher limit is tried, and none holds any more, no window ends.
  *
  * DOC: why no crew is used after it is freed
  *
  * 1. A record holds a reference to its crew from before it can be found until it is freed, which
  *    is a grace period after it was removed, and after its timer has been waited for (record.c).
  *    Code that has found the record may use its crew for as long as the record.
- * 2. It changes its crew once at most, when it joins one.  Then the one it had, which was its
- *    alone, is freed a grace period later: code that has read the pointer before is under
- *    rcu_read_lock().
+ * 2. It changes its crew once at most, when it joins one.  The one it had, which was its alone, is
+ *    freed with the record, since code may have read the pointer before.
  * 3. A crew can be joined while it is in the hash of its network namespace, under &fresh_lock.  It
  *    leaves the hash with the last of its listeners that is not removed, which holds a reference
  *    then.
@@ -58,7 +58,6 @@
 /**
  * struct synq_crew - the listeners of one process
  * @ref: records that are not freed
- * @rcu: to free it
  * @node: in the hash of its network namespace, if @opener is known
  * @opener: the credentials that the process has opened them with: compared, not looked at
  * @n: listeners that are not removed; with the two above under &synq_net.fresh_lock
@@ -73,7 +72,6 @@
  */
 struct synq_crew {
 	refcount_t ref;
-	struct rcu_head rcu;
 	struct hlist_node node;
 	const void *opener;
 	u32 n;
@@ -86,6 +84,8 @@ struct synq_crew {
 	struct synq_told all;
 	struct synq_climb climb;
 };
+
+static const struct synq_told nothing;
 
 /* A variable: for a constant size the allocator's function differs between kernels. */
 static size_t crew_size __ro_after_init = sizeof(struct synq_crew);
@@ -108,6 +108,7 @@ int synq_crew_init(struct synq_inside *inside)
 	spin_lock_init(&crew->lock);
 	crew->window = 2;
 	synq_climb_init(&crew->climb);
+	inside->alone = crew;
 	inside->crew = crew;
 	return 0;
 }
@@ -120,6 +121,8 @@ void synq_crew_destroy(struct synq_inside *inside)
 {
 	struct synq_crew *crew = inside->crew;
 
+	if (inside->alone != crew)
+		kfree(inside->alone);
 	if (!refcount_dec_and_test(&crew->ref))
 		return;
 	/* All have taken back what they have told. */
@@ -178,7 +181,7 @@ static struct synq_crew *crew_of(struct synq_net *sn, const void *opener)
 void synq_crew_join(struct synq_inside *inside, struct synq_net *sn, const struct sock *sk)
 {
 	const void *opener = opener_of(sk);
-	struct synq_crew *alone = inside->crew, *crew;
+	struct synq_crew *alone = inside->alone, *crew;
 
 	if (!opener)
 		return;
@@ -196,7 +199,6 @@ void synq_crew_join(struct synq_inside *inside, struct synq_net *sn, const struc
 	inside->told = (struct synq_told){ 0 };
 	WRITE_ONCE(inside->window, 0);
 	spin_unlock(&inside->lock);
-	kfree_rcu(alone, rcu);
 }
 
 /* Has it held connections in this window, or in the one before? */
@@ -220,12 +222,20 @@ static void tell(struct synq_inside *inside, const struct synq_told *told)
 	*was = *told;
 }
 
-/* A window without a tick is over, too, and no connection was held in it. */
+/*
+ * A window without a tick is over, too, and no connection was held in it.  If a higher limit is
+ * tried, and none holds connections now, all parts stay, and so does what counts.
+ */
 static void turn_window(struct synq_crew *crew, u64 now_ns)
 {
 	u64 ns = now_ns - crew->window_ns;
 	bool follows = ns < 2 * WINDOW_NS;
 
+	if (!crew->all.held && synq_climb_is_trying(&crew->climb)) {
+		WRITE_ONCE(crew->turned, jiffies);
+		crew->window_ns = now_ns;
+		return;
+	}
 	if (ns < WINDOW_NS)
 		return;
 	WRITE_ONCE(crew->parts, follows ? crew->holding : 0);
@@ -248,6 +258,16 @@ static void tick(struct synq_crew *crew, u64 now_ns)
 	});
 }
 
+/* It lets no time pass until it holds connections.  Perhaps none of the others does. */
+static void fall_silent(struct synq_inside *inside)
+{
+	struct synq_crew *crew = inside->crew;
+
+	tell(inside, &nothing);
+	if (!crew->all.held && !crew->all.busy && !crew->all.kept)
+		synq_climb_put_off(&crew->climb);
+}
+
 /**
  * synq_crew_rest() - take no part any more
  * @inside: of the listener
@@ -256,7 +276,6 @@ static void tick(struct synq_crew *crew, u64 now_ns)
  */
 void synq_crew_rest(struct synq_inside *inside)
 {
-	static const struct synq_told nothing;
 	struct synq_crew *crew = inside->crew;
 
 	lockdep_assert_held(&inside->lock);
@@ -271,6 +290,7 @@ void synq_crew_rest(struct synq_inside *inside)
 	WRITE_ONCE(inside->window, 0);
 	/* Perhaps no connection is held now. */
 	tick(crew, ktime_get_ns());
+	fall_silent(inside);
 	spin_unlock(&crew->lock);
 }
 
@@ -292,7 +312,7 @@ void synq_crew_part(struct synq_inside *inside, struct synq_net *sn)
 	spin_unlock(&inside->lock);
 }
 
-/* Windows do not turn while no connection is held. */
+/* Windows do not turn while there is no tick. */
 static u32 parts_of(const struct synq_inside *inside, const struct synq_crew *crew)
 {
 	if (time_after(jiffies, READ_ONCE(crew->turned) + 3 * HZ))
@@ -388,32 +408,55 @@ void synq_crew_left(struct synq_inside *inside, u64 waited_ns, u64 held_ns)
 	spin_unlock(&crew->lock);
 }
 
+static bool has_told(const struct synq_inside *inside)
+{
+	const struct synq_told *told = &inside->told;
+
+	return told->held || told->busy || told->kept;
+}
+
+static void have_part(struct synq_inside *inside, struct synq_crew *crew)
+{
+	if (inside->window == crew->window)
+		return;
+	crew->holding++;
+	if (!has_part(inside, crew))
+		WRITE_ONCE(crew->parts, crew->parts + 1);
+	WRITE_ONCE(inside->window, crew->window);
+}
+
 /**
  * synq_crew_tick() - some milliseconds have gone by
  * @inside: of the listener, with "inside auto"
- * @told: about it; nothing, if it holds no connection any more
+ * @told: about it
+ *
+ * While a higher limit is tried all clients may be inside, and none held.
  *
  * Context: BH off, with the lock of @inside
+ * Return: true if it has to be called again though @inside may hold none
  */
-void synq_crew_tick(struct synq_inside *inside, const struct synq_told *told)
+bool synq_crew_tick(struct synq_inside *inside, const struct synq_told *told)
 {
 	struct synq_crew *crew = inside->crew;
+	bool is_trying, again;
 	u64 now_ns;
 
 	lockdep_assert_held(&inside->lock);
-	if (inside->parted || (!told->held && !inside->told.held))
-		return;
+	if (inside->parted ||
+	    (!told->held && !has_told(inside) && !synq_climb_is_trying(&crew->climb)))
+		return false;
 	spin_lock(&crew->lock);
 	/* With the lock: it must not go back for climb.c. */
 	now_ns = ktime_get_ns();
 	turn_window(crew, now_ns);
 	tell(inside, told);
-	if (told->held && inside->window != crew->window) {
-		crew->holding++;
-		if (!has_part(inside, crew))
-			WRITE_ONCE(crew->parts, crew->parts + 1);
-		WRITE_ONCE(inside->window, crew->window);
-	}
+	is_trying = synq_climb_is_trying(&crew->climb) && has_part(inside, crew);
+	if (told->held)
+		have_part(inside, crew);
 	tick(crew, now_ns);
+	again = told->held || (is_trying && synq_climb_is_trying(&crew->climb));
+	if (!again)
+		fall_silent(inside);
 	spin_unlock(&crew->lock);
+	return again;
 }

@@ -38,7 +38,7 @@ u32 synq_crew_beside(const struct synq_inside *inside);
 void synq_crew_answered(struct synq_inside *inside, bool is_kept, u64 took_ns);
 void synq_crew_hear(struct synq_inside *inside);
 void synq_crew_left(struct synq_inside *inside, u64 waited_ns, u64 held_ns);
-void synq_crew_tick(struct synq_inside *inside, const struct synq_told *told);
+bool synq_crew_tick(struct synq_inside *inside, const struct synq_told *told);
 void synq_crew_rest(struct synq_inside *inside);
 
 #endif /* _SYNQ_CREW_H */

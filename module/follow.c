@@ -260,7 +260,7 @@ void synq_followed_answer(struct synq_followed *conn, bool is_greeting, u64 now_
 		inside->silent_since_ns = now_ns;
 		if (!is_greeting && !conn->on_trial && conn->slot != SYNQ_SLOT_LOCAL) {
 			inside->reached_ns = max(inside->reached_ns, conn->since_ns);
-			/* While nobody is held there is no tick. */
+			/* While nobody is held there may be no tick. */
 			synq_gone_let_go(inside, SOME, now_ns);
 		}
 		if (!is_greeting)

@@ -361,7 +361,7 @@ void synq_held_end(struct synq_held *held, bool of_use, enum synq_counter counte
 	kfree_rcu(held, rcu);
 }
 
-/* Keeps the timer running while something is held, unless the listener is closed. */
+/* Has the timer run while something is held, unless the listener is closed. */
 void synq_hold_arm(struct synq_record *record)
 {
 	struct synq_hold *hold = &record->hold;

@@ -31,7 +31,8 @@ struct synq_record;
  * @bytes: truesize of their segments
  * @all: held connections, ordered by when they were last checked
  * @fifo: by slot, in the order in which they came
- * @timer: looks for room each millisecond, or every few, while there are any
+ * @timer: looks for room each millisecond, or every few, while there are any, or a higher limit is
+ *	tried
  */
 struct synq_hold {
 	spinlock_t lock;	/* protects the rest */

@@ -169,7 +169,7 @@ static void open_if_blind(struct synq_inside *inside, u64 now_ns)
 	WRITE_ONCE(inside->opened, min(inside->opened + 1, OPENED_MAX));
 }
 
-/* Connections are held, or were just now. */
+/* Time is let pass: connections are held, say, or were just now. */
 static bool is_holding(const struct synq_inside *inside, u64 now_ns)
 {
 	return now_ns - inside->ticked_ns <= PAUSE_NS;
@@ -219,34 +219,37 @@ void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
 }
 
 /* Of all classes but the host's own, whose answers are not counted either. */
-static void tell_crew(struct synq_inside *inside, u32 held, bool is_excused)
+static bool tell_crew(struct synq_inside *inside, u32 held, bool is_excused)
 {
 	struct synq_told told = {
 		.held = held, .holds = held > 0, .excused = held && is_excused,
 	};
 	u8 slot;
 
-	for (slot = 0; held && slot < SYNQ_SLOTS; slot++) {
+	for (slot = 0; slot < SYNQ_SLOTS; slot++) {
 		if (slot == SYNQ_SLOT_LOCAL)
 			continue;
 		told.busy += synq_inside_own(inside, slot);
 		told.kept += synq_inside_kept(inside, slot);
 	}
-	synq_crew_tick(inside, &told);
+	return synq_crew_tick(inside, &told);
 }
 
 /**
- * synq_inside_tick() - some milliseconds have gone by, and connections are held, or were
+ * synq_inside_tick() - some milliseconds have gone by
  * @record: of the listener, which has a limit
  * @held: how many there are
  * @is_auto: the limit is not given
  *
+ * Called while connections are held, and until it returns false.
+ *
  * Context: softirq, rcu_read_lock()
+ * Return: true if it has to be called again though none may be held
  */
-void synq_inside_tick(struct synq_record *record, u32 held, bool is_auto)
+bool synq_inside_tick(struct synq_record *record, u32 held, bool is_auto)
 {
 	struct synq_inside *inside = &record->inside;
-	bool is_excused, follows;
+	bool is_excused, follows, again = held;
 	u64 now_ns;
 
 	synq_follow_check(inside);
@@ -262,10 +265,11 @@ void synq_inside_tick(struct synq_record *record, u32 held, bool is_auto)
 		open_if_blind(inside, now_ns);
 	inside->ticked_ns = now_ns;
 	if (is_auto)
-		tell_crew(inside, held, follows && is_excused);
+		again = tell_crew(inside, held, follows && is_excused);
 	else
 		synq_crew_rest(inside);
 	spin_unlock(&inside->lock);
+	return again;
 }
 
 /*

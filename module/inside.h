@@ -74,8 +74,9 @@ enum synq_inside_state {
  * @parted: it tells its crew nothing any more
  * @window: of its crew, in which it has held connections last; 0: in none; may be read without the
  *	lock
- * @told: what its crew knows of it; @told.held may be read without the lock
+ * @told: what its crew knows of it
  * @crew: finds the limit, if none is given (crew.c); may be read without the lock
+ * @alone: what @crew was before others were joined; or the same
  * @tls: what its server sends of itself after a handshake
  */
 struct synq_inside {
@@ -104,6 +105,7 @@ struct synq_inside {
 	u32 window;
 	struct synq_told told;
 	struct synq_crew *crew;
+	struct synq_crew *alone;
 	struct synq_tls_server tls;
 };
 
@@ -117,7 +119,7 @@ bool synq_inside_has_room(const struct synq_record *record,
 			  const struct synq_class *class, bool is_cookie);
 void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
 			  enum synq_inside_state was, u64 now_ns);
-void synq_inside_tick(struct synq_record *record, u32 held, bool is_auto);
+bool synq_inside_tick(struct synq_record *record, u32 held, bool is_auto);
 
 /**
  * synq_inside_kept() - how many of a class are busy and cannot be held back

@@ -158,6 +158,7 @@ struct synq_record *synq_record_alloc(struct synq_net *sn, struct sock *sk,
 	if (!refcount_inc_not_zero(&sk->sk_refcnt)) {
 		synq_crew_destroy(&record->inside);
 		record->inside.crew = NULL;
+		record->inside.alone = NULL;
 		give_back(sn, record);
 		return ERR_PTR(-ENOENT);
 	}

@@ -404,17 +404,17 @@ static bool is_over(const struct synq_record *record, const struct synq_conf *co
 	       inet_sk_state_load(record->sk) != TCP_LISTEN;
 }
 
-/* Returns whether any are held.  If so it has to hear of it when none is any more. */
+/* Returns whether it has to hear of it when none is held any more, or of what comes after that. */
 static bool tick_inside(struct synq_record *record, const struct synq_listener *listener)
 {
 	u32 before = synq_inside_limit(&record->inside, listener), limit;
 	u32 held = READ_ONCE(record->hold.n) + READ_ONCE(record->inside.held);
+	bool again = synq_inside_tick(record, held, listener->inside == SYNQ_INSIDE_AUTO);
 
-	synq_inside_tick(record, held, listener->inside == SYNQ_INSIDE_AUTO);
 	limit = synq_inside_limit(&record->inside, listener);
 	if (limit != before)
 		trace_synq_inside_limit(record->counters->port, before, limit);
-	return held;
+	return again;
 }
 
 /* Returns whether it has to be called again though nothing is held. */
@@ -435,7 +435,7 @@ static bool release_some(struct synq_record *record)
 	if (!over && limited)
 		again = tick_inside(record, &listener);
 	/* No connection waits for a place inside any more: its crew has to know. */
-	else if (READ_ONCE(record->inside.told.held))
+	else if (READ_ONCE(record->inside.window))
 		synq_inside_tick(record, 0, false);
 	/* Requests and new connections take turns in coming first. */
 	if (hold->ticks % 2)

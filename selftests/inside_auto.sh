@@ -4,16 +4,19 @@
 # A server that accepts at once has four workers, and three times as many ordinary clients
 # come as it can serve, who leave after 3 s.  The stock kernel lets all in, and the preferred
 # wait behind all of them.  "inside auto" finds a limit: the preferred are served at once, and the
-# server loses nothing.  When the load is over nobody is held.  Two sockets of one port
-# have a limit each.
+# server loses nothing.  When the load is over nobody is held.
+#
+# Then there are only 24 clients, which always come again: the first higher limit that is tried lets
+# all of them in.
 #
 # Must fail if: the limit stayed where it began while more brought nothing, the preferred
-# waited for others, or the server were left idle.
+# waited for others, or the server were left idle; or if a limit stayed that was only tried, since
+# nobody is held by it.
 #
 # The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
-plan 12
+plan 13
 
 WORKERS=4 SERVICE=40	# ms: 100 a second
 RATE=300 SECONDS_OF_LOAD=20
@@ -79,6 +82,17 @@ must_come 30 has "$TMP/bulk" ^done
 check "afterwards nobody is held" wait_for 5 counter_is bulk held_now 0
 check "nor busy" wait_for 10 counter_is bulk busy_now 0
 adds_up "after it"
+
+# --- all clients get in by a limit that is tried, and always come again ---
 stop "$serving"
+wait_for 5 sockets_are 0
+eager
+manage
+client "$TMP/again" -n 100000 -c 24 -C -s 10.3.0.1 -S 250 -w 3000 $V4 $PORT
+again=$LAST
+pause_ms 10000
+note "of 24 clients that always come again: a limit of $(limit)"
+check_prompt "a limit that brings nothing does not stay" test "$(limit)" -lt 16
+stop "$again" "$serving"
 is "a socket that is gone has no limit" \
 	"$(wait_for 5 sockets_are 0; limit)" 0

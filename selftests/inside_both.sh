@@ -6,21 +6,46 @@
 # get more of the same workers by a higher limit of its own.  They have one together, which stays
 # what it should be, and the preferred are served at once by both.
 #
-# Must fail if: each had a limit of its own, or what one has told of its load were forgotten.
+# First none of those by IPv6 is answered, and some are held, while those by IPv4 all are, and none
+# is held.
+#
+# Must fail if: each had a limit of its own, or what one has told of its load were forgotten; or if
+# answers where nobody is held kept the limit as it is for others.
 #
 # One kernel will do: it takes long.  The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
-plan 8
+plan 12
+
+# By so few answers it would not rise so far, but more slowly.
+is_open() {
+	[ "$(limit)" -ge 40 ]
+}
 
 load_synq
 inside_conf "inside auto"
 set_sysctl "$SRV" net.core.somaxconn 65535
 set_sysctl "$SRV" net.ipv4.tcp_max_syn_backlog 65536
-eager -6 -b 32768 $PORT
+eager -6 -b 32768 -Q quiet $PORT
 manage $V4
 manage $V6
+
+# --- one holds, and is not answered, the other is ---
+client "$TMP/light" -n 36 -r 3 -s "$BULK" -S 250 -w 3000 $V4 $PORT
+light=$LAST
+must_come 5 has "$TMP/light" ^answered 2
+by V6
+client "$TMP/quiet" -i quiet -n 100 -r 100 -s "$BULK" -S 250 -w 8000 $V6 $PORT
+quiet=$LAST
+before=$(answers bulk)
+check "beside: some are held" wait_for 2 counter_from bulk held_now 1
+check_prompt "beside: answers where none is held do not keep the limit from opening" \
+	wait_for 6 is_open
+note "$(($(answers bulk) - before)) answered beside those who are held, limits $(limit)"
+check "beside: but there were some" test $(($(answers bulk) - before)) -gt 3
+stop "$light" "$quiet"
+check "beside: afterwards nobody is held" wait_for 15 is_quiet
 
 # Four workers answer 50 in a second.
 by V4

@@ -29,6 +29,7 @@ struct server {
 	u64 kept_parts;		/* of an answer to those that are kept */
 	u64 sham_parts;
 	u64 parts;		/* of an answer: of a million */
+	bool collapses;		/* with more than 16 inside */
 	bool by_chance;		/* are answers, like those of a Poisson process */
 	u64 answers;
 };
