@@ -118,7 +118,7 @@ class Cell:
         """C before it has been measured; for the progress line only."""
         if not self.service_ms:
             return 100.0
-        return 1e3 * self.workers / self.service_ms
+        return 1e3 * self.workers / self.service_ms / self.requests
 
     def busy_clients(self):
         """So many, each of which asks again at once, never leave a worker idle.

@@ -403,3 +403,15 @@ def completions_per_s(tsv, start, end):
     fields = (line.split("\t") for line in tsv.read_text().splitlines())
     done = [(int(f[2]) + int(f[6])) / 1e6 for f in fields]
     return sum(start <= t < end for t in done) / (end - start)
+
+
+def turns_per_s(tsv, clients, start, end):
+    """The same from how long each of so many clients took: Little's law.
+
+    Those that keep their connections are through all at about the same time, every few
+    seconds, and a count depends on whether such a moment is in it.
+    """
+    fields = (line.split("\t") for line in tsv.read_text().splitlines())
+    took = [int(f[6]) / 1e6 for f in fields
+            if int(f[2]) >= 1e6 * start and int(f[2]) + int(f[6]) < 1e6 * end]
+    return clients * len(took) / sum(took) if took else 0.0

@@ -788,6 +788,32 @@ class Rivals(unittest.TestCase):
                 **systems.METER)), 2)
 
 
+class TestCapacity(unittest.TestCase):
+    """Of clients each of which asks again at once."""
+
+    CLIENTS, TURN_S = 64, 3.4
+
+    def in_step(self):
+        """They came at once, and keep their connections: all are through together."""
+        for turn in range(4):
+            for i in range(self.CLIENTS):
+                early = .5 * (1 - i / self.CLIENTS)
+                due = turn * self.TURN_S - (early if turn else 0)
+                done = (turn + 1) * self.TURN_S - early
+                yield line("preferred", int(1e6 * due), int(1e6 * (done - due)))
+
+    def test_in_step(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            tsv = Path(tmp) / "capacity.tsv"
+            tsv.write_text("".join(self.in_step()))
+            for end in (7.4, 8.5, 10.6):
+                self.assertAlmostEqual(guest.turns_per_s(tsv, self.CLIENTS, 1, end),
+                                       self.CLIENTS / self.TURN_S, delta=.1)
+
+    def test_none(self):
+        self.assertEqual(guest.turns_per_s(Path(os.devnull), self.CLIENTS, 1, 5), 0)
+
+
 class Tap(unittest.TextTestResult):
     """One TAP line a test."""
 

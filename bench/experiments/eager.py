@@ -55,9 +55,9 @@ CELLS = [
     vary("ordinary-1.5", ordinary=1.5),
     vary("preferred-5", preferred=.05),
     vary("rtt-200", rtt_ms=200.0, fast=True),
-    vary("keep-alive", requests=5, fast=True),
+    vary("keep-alive", requests=5, fast_count=100, fast=True),
     vary("kept-busy", requests=5, closed=(48, 0), preferred=.02, config="requests.synq",
-         systems=("stock", "synq"), fast=True),
+         fast_count=12, systems=("stock", "synq"), fast=True),
 ]
 
 
