@@ -601,35 +601,35 @@ static u64 ns(double s)
 	return 1e9 * (s + 1000);
 }
 
-/* While nobody is held those that could count go on to do so, if a higher limit is tried. */
-static void add_load(struct run *r, struct synq_load *load, struct listener *l, bool is_trying)
+/* While nobody is held all keep their parts, if a higher limit is tried. */
+static void add_load(struct run *r, struct synq_load *load, struct listener *l, bool all_keep)
 {
 	unsigned int held = length(&l->held[0]) + length(&l->held[1]);
 
 	l->holds = held;
-	if (held || (is_trying && has_held(r, l))) {
+	if (held || (all_keep && has_held(r, l)))
 		l->ticked = r->now;
+	if (has_held(r, l)) {
 		load->held += held;
 		load->busy += l->open[0] + l->open[1];
 		load->kept += l->kept;
+		load->listeners++;
 	}
-	load->listeners += has_held(r, l);
 }
 
-/*
- * The module's (crew.c), which is called while any are held, and once after that, or while a
- * higher limit is tried.
- */
+/* The module's (crew.c), which is called while any have a part. */
 static void climb_tick(struct run *r)
 {
 	struct synq_load load = { 0 };
-	bool was_held = any_holds(r), is_trying = synq_climb_is_trying(&r->climb);
+	bool all_keep = !any_holds(r) && synq_climb_is_trying(&r->climb);
 	unsigned int i;
 
 	for (i = 0; i < r->listeners; i++)
-		add_load(r, &load, &r->listener[i], is_trying && !was_held);
-	if (load.held || was_held || is_trying)
+		add_load(r, &load, &r->listener[i], all_keep);
+	if (load.listeners)
 		synq_climb_tick(&r->climb, ns(r->now), &load);
+	else
+		synq_climb_put_off(&r->climb);
 	for (i = 0; i < r->listeners; i++) {
 		struct listener *l = &r->listener[i];
 		unsigned int parts = load.listeners + !has_held(r, l);
@@ -730,7 +730,7 @@ static void begin(struct run *r)
 	synq_climb_init(&r->climb);
 	for (i = 0; i < r->listeners; i++) {
 		r->listener[i].mean = .125;
-		r->listener[i].ticked = -1;
+		r->listener[i].ticked = -2 * WINDOW;
 		if (r->rule == CLIMB)
 			r->listener[i].limit = synq_climb_limit(&r->climb);
 	}

@@ -21,12 +21,14 @@
  * waiting.  The first answers after a change of the limit belong to the old one and are skipped.
  * With a higher limit they count, too, while none is held, if more than before are inside.  Where
  * all are, and always ask again, nobody would ever be held: the limit would stay, whatever it
- * brings.  If no more are, the load has gone, and it is tried again when there is more.
+ * brings.  If no more are, it is tried again when some are held and answered, a few times in a row.
  *
  * rest		the limit is the base.  After some epochs a lower one is tried.  If the rate
  *		differs for two epochs in a row the server has changed: then up, or down.
  * up		the limit is twice as high.  If that brings more it is doubled again.  Not the
  *		first that is tried where a connection takes long, and much longer than the first.
+ *		Once more some time after the first search, if only a few answers have ended it:
+ *		by chance it may be far too low.
  *		A search goes on for longer while few answers have come that may be more.
  * down		the limit is lower, which measures the knee.  In a search, and after lower
  *		limits have cost nothing, it is halved until that costs something.
@@ -40,8 +42,8 @@
  * LEAST for each.
  *
  * If answers do not come, the limit is opened, or halved where clients leave (climb_open.c).
- * But for a higher limit that is tried, nothing else changes while no connection is held.  An epoch
- * that was interrupted for long begins again.
+ * Else nothing changes while no connection is held, but that no other limit is tried any more,
+ * unless it is a lower one of a search.  An epoch that was interrupted for long begins again.
  *
  * It does not read a clock or lock: its callers exclude each other.  Pure.
  */
@@ -73,6 +75,9 @@
 #define RESTS_MAX	24
 #define NEAR		8	/* an eighth of the base: no change */
 #define EASY		2	/* lower limits in a row that cost nothing, before a search */
+#define UNTRIED		2	/* before a higher one, after a first search by few answers */
+
+#define PUT_OFFS	3	/* in a row, of a higher limit */
 
 /* Per cent of the rate that is known. */
 #define MORE		130	/* a higher limit brings more */
@@ -306,6 +311,7 @@ static void has_rested(struct synq_climb *climb, u64 rate)
 	if (!climb->rate) {
 		climb->rate = believable(climb, rate);
 		climb->searching = true;
+		climb->is_untried = !climb->too_many;
 		if (seems_full(climb) || !synq_climb_may_double(climb))
 			go_down(climb);
 		else
@@ -325,8 +331,14 @@ static void has_rested(struct synq_climb *climb, u64 rate)
 	synq_climb_has_stayed(climb);
 	climb->rate += rate / AVERAGE - climb->rate / AVERAGE;
 	restart(climb);
-	if (++climb->rested >= climb->rests)
+	climb->rested++;
+	/* The search may have ended far too low, by chance. */
+	if (climb->is_untried && climb->rested >= UNTRIED && synq_climb_may_double(climb)) {
+		climb->is_untried = false;
+		go_up(climb);
+	} else if (climb->rested >= climb->rests) {
 		go_down(climb);
+	}
 }
 
 /* Per cent of all that the server works on. */
@@ -345,6 +357,7 @@ static void went_up(struct synq_climb *climb, u64 rate)
 		return;
 	}
 	climb->searching = true;
+	climb->is_untried &= percent < MORE && climb->answers < FEW;
 	if (rate > climb->rate)
 		climb->rate = rate;
 	if (percent >= MORE && !has_let_in_all(climb) && climb->base < MOST &&
@@ -396,6 +409,7 @@ static void went_down(struct synq_climb *climb, u64 rate)
 		if (rate > climb->rate)
 			climb->rate = (climb->rate + rate) / 2;
 		climb->base = climb->limit * UNIT;
+		climb->is_untried = false;
 		go_down(climb);
 		return;
 	}
@@ -407,6 +421,7 @@ static void end_epoch(struct synq_climb *climb)
 {
 	u64 rate = max_t(u64, per_ns(climb, climb->answers), 1);
 
+	climb->put_offs = 0;
 	if (climb->phase == SYNQ_CLIMB_REST)
 		has_rested(climb, rate);
 	else if (climb->phase == SYNQ_CLIMB_UP)
@@ -430,33 +445,46 @@ static void warm_up(struct synq_climb *climb, u64 took_ns)
 		be_warm(climb);
 }
 
-/**
- * synq_climb_put_off() - if a higher limit is tried, do that later
- * @climb: of the listeners
- *
- * As soon as connections are held: with a limit that high none may be, so that no time would pass.
+/*
+ * If another limit is tried, that ends.  A higher one is tried again as soon as connections are
+ * held and some answered, but a few times in a row only.  In a search a lower one is the better
+ * guess.
  */
-void synq_climb_put_off(struct synq_climb *climb)
+static void put_off(struct synq_climb *climb)
 {
 	bool searching = climb->searching;
 
+	if (climb->phase == SYNQ_CLIMB_DOWN &&
+	    (!searching || climb->limit < synq_climb_least(climb)))
+		synq_climb_rest(climb, climb->base);
 	if (climb->phase != SYNQ_CLIMB_UP)
 		return;
 	synq_climb_rest(climb, climb->from);
+	if (++climb->put_offs > PUT_OFFS)
+		return;
 	climb->searching = searching;
 	climb->is_put_off = true;
 }
 
-/* The server does not show what it can do: no connection is held, or it is stopped. */
+/**
+ * synq_climb_put_off() - the load has gone
+ * @climb: of the listeners
+ *
+ * If another limit is tried, that is for when it comes back: until then no time passes.
+ */
+void synq_climb_put_off(struct synq_climb *climb)
+{
+	climb->put_offs = 0;
+	put_off(climb);
+}
+
+/* The server does not show what it can do: no connection is held, or it is stopped or silent. */
 static void pass_loose(struct synq_climb *climb, u64 ns)
 {
 	climb->loose_ns += ns;
 	if (climb->loose_ns <= max(SECOND, climb->epoch_ns))
 		return;
-	if (climb->phase == SYNQ_CLIMB_UP && climb->none_ns)
-		synq_climb_put_off(climb);
-	else if (climb->phase != SYNQ_CLIMB_REST)
-		synq_climb_rest(climb, climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base);
+	put_off(climb);
 	restart(climb);
 }
 
@@ -533,8 +561,8 @@ void synq_climb_hear(struct synq_climb *climb)
  * @now_ns: monotonic clock, ns, not 0
  * @load: of all its listeners
  *
- * Called every millisecond or few while connections are held, and once when none is any more; or
- * for as long as synq_climb_is_trying().
+ * Called every millisecond or few while connections are held, for a while after that, and for as
+ * long as a higher limit is tried.
  * Time beyond a second since the last call is ignored.
  */
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_load *load)
@@ -558,7 +586,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_loa
 		WRITE_ONCE(climb->limit, max(synq_climb_whole(climb->base),
 					     synq_climb_least(climb)));
 	else if (climb->listeners > 1 && climb->limit < synq_climb_least(climb))
-		synq_climb_rest(climb, climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base);
+		put_off(climb);
 	if (!follows) {
 		climb->silent_ns = 0;
 		climb->deserted = false;
@@ -572,7 +600,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_loa
 	climb->none_ns = held && was_held ? 0 : climb->none_ns + ns;
 	if (climb->none_ns && climb->phase != SYNQ_CLIMB_UP)
 		climb->silent_ns = 0;
-	if (held && climb->is_put_off && !excused) {
+	if (held && climb->is_put_off && answered) {
 		climb->none_ns = 0;
 		go_up(climb);
 		return;
@@ -581,7 +609,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_loa
 	is_loose = climb->none_ns > min(synq_climb_takes_ns(climb) / 4, SECOND / 2);
 	/* As many as before do not show what a higher limit brings, but more do. */
 	if (climb->phase == SYNQ_CLIMB_UP)
-		is_loose &= busy <= synq_climb_whole(climb->from);
+		is_loose &= busy + min(answered, busy) <= synq_climb_whole(climb->from);
 	if (is_loose) {
 		pass_loose(climb, ns);
 		return;

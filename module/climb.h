@@ -23,7 +23,7 @@ enum synq_climb_phase {
 #define SYNQ_LISTENERS_MOST	1024U
 
 /**
- * struct synq_load - what the listeners of one process have to do that hold connections
+ * struct synq_load - what the listeners of one process have to do that have a part of the limit
  * @held: connections that are held
  * @busy: connections that are busy and count
  * @kept: those that are busy and do not
@@ -40,13 +40,13 @@ struct synq_load {
  * struct synq_climb - the search for the limit of one listener, or of several of one process
  * @last_ns: time of the last tick, monotonic clock
  * @epoch_ns: length of the epoch so far
- * @loose_ns: length of the interruption, while none was held, or the server was stopped
+ * @loose_ns: length of the interruption, while none was held, or the server was stopped or silent
  * @unsettled_ns: time since the limit was lowered, until it is in effect
- * @silent_ns: time since the last answer, while connections were held
+ * @silent_ns: time without an answer while connections were held, or a higher limit was tried
  * @rate: answers/ns at the base, times 2^40; 0: not known
  * @first_ns: the longest that one of the first answers took
  * @took_ns: what answers of the epoch took, in all
- * @none_ns: for how long no connection has been held
+ * @none_ns: time since connections were held at two ticks in a row
  * @limit_ns: for how long the limit has been what it is, while time was let pass
  * @left: clients that have waited with this limit only, for a second or more, and left
  * @served: answers since the limit is what it is; both begin again after some
@@ -77,7 +77,10 @@ struct synq_load {
  * @easy: lower limits in a row that cost nothing
  * @held: connections were held at the last tick
  * @excused: silence does not count in this tick
- * @is_put_off: a higher limit is to be tried as soon as connections are held
+ * @put_offs: how often in a row it was put off that a higher limit is tried
+ * @is_put_off: that is to be done as soon as connections are held, and some answered
+ * @is_untried: few answers, if any, say that a higher limit brings nothing, and none that a lower
+ *	one brings as much
  * @settled: the limit is in effect
  * @searching: the base is not known
  * @deserted: a client has left after a second or more, and nothing was answered since
@@ -118,10 +121,12 @@ struct synq_climb {
 	u8 rests;
 	u8 surprises;
 	u8 easy;
+	u8 put_offs;
 	bool may_double;
 	bool held;
 	bool excused;
 	bool is_put_off;
+	bool is_untried;
 	bool settled;
 	bool searching;
 	bool deserted;
@@ -138,7 +143,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_loa
  * synq_climb_is_trying() - is a higher limit tried, which may have let in all clients?
  * @climb: of the listeners
  *
- * Return: true if time has to pass (synq_climb_tick()) though no connection is held
+ * Return: true if time has to pass (synq_climb_tick()) for as long, though no connection is held
  */
 static inline bool synq_climb_is_trying(const struct synq_climb *climb)
 {

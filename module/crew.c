@@ -10,8 +10,9 @@
  * A listener that holds nothing needs no part.  But it may hold connections now and then, and if
  * the parts changed each time, more would be let in than the limit says.  So it has a part for a
  * while after that: time is divided into windows, and those have one that have held some in this
- * window or in the one before.  What happens at the others says nothing, and does not count.
- * While a higher limit is tried, and none holds any more, no window ends.
+ * window or in the one before.  Its timer runs for as long.  What happens at the others says
+ * nothing, and does not count.  While a higher limit is tried, and none holds any more, no window
+ * ends.
  *
  * DOC: why no crew is used after it is freed
  *
@@ -133,9 +134,9 @@ void synq_crew_destroy(struct synq_inside *inside)
 
 /*
  * Which process has opened a listener?  A file keeps the credentials that it was opened with.
- * While it is open no other process has credentials at their address, but those that share them:
- * what it has forked, say.  After that one may, until the worker finds the record, which does not
- * take long: then it shares the crew of listeners that are closed.
+ * While it is open no other process has credentials at their address.  A process that it has
+ * forked has others, but may have the file, too.  After that one may, until the worker finds the
+ * record, which does not take long: then it shares the crew of listeners that are closed.
  *
  * The caller has the lock of the listener, which a close takes before it puts the file; and RCU,
  * for files that move.
@@ -258,13 +259,13 @@ static void tick(struct synq_crew *crew, u64 now_ns)
 	});
 }
 
-/* It lets no time pass until it holds connections.  Perhaps none of the others does. */
+/* It lets no time pass until it holds connections.  Perhaps none of the others has a part. */
 static void fall_silent(struct synq_inside *inside)
 {
 	struct synq_crew *crew = inside->crew;
 
 	tell(inside, &nothing);
-	if (!crew->all.held && !crew->all.busy && !crew->all.kept)
+	if (!crew->parts)
 		synq_climb_put_off(&crew->climb);
 }
 
@@ -430,31 +431,27 @@ static void have_part(struct synq_inside *inside, struct synq_crew *crew)
  * @inside: of the listener, with "inside auto"
  * @told: about it
  *
- * While a higher limit is tried all clients may be inside, and none held.
- *
  * Context: BH off, with the lock of @inside
  * Return: true if it has to be called again though @inside may hold none
  */
 bool synq_crew_tick(struct synq_inside *inside, const struct synq_told *told)
 {
 	struct synq_crew *crew = inside->crew;
-	bool is_trying, again;
 	u64 now_ns;
+	bool again;
 
 	lockdep_assert_held(&inside->lock);
-	if (inside->parted ||
-	    (!told->held && !has_told(inside) && !synq_climb_is_trying(&crew->climb)))
+	if (inside->parted || (!told->held && !has_told(inside) && !has_part(inside, crew)))
 		return false;
 	spin_lock(&crew->lock);
 	/* With the lock: it must not go back for climb.c. */
 	now_ns = ktime_get_ns();
 	turn_window(crew, now_ns);
 	tell(inside, told);
-	is_trying = synq_climb_is_trying(&crew->climb) && has_part(inside, crew);
 	if (told->held)
 		have_part(inside, crew);
 	tick(crew, now_ns);
-	again = told->held || (is_trying && synq_climb_is_trying(&crew->climb));
+	again = has_part(inside, crew);
 	if (!again)
 		fall_silent(inside);
 	spin_unlock(&crew->lock);

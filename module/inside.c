@@ -237,7 +237,7 @@ static bool tell_crew(struct synq_inside *inside, u32 held, bool is_excused)
 
 /**
  * synq_inside_tick() - some milliseconds have gone by
- * @record: of the listener, which has a limit
+ * @record: of the listener
  * @held: how many there are
  * @is_auto: the limit is not given
  *

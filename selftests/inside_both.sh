@@ -9,14 +9,18 @@
 # First none of those by IPv6 is answered, and some are held, while those by IPv4 all are, and none
 # is held.
 #
-# Must fail if: each had a limit of its own, or what one has told of its load were forgotten; or if
-# answers where nobody is held kept the limit as it is for others.
+# In the end those by both always come again, and by IPv6 they are fewer than may be inside, so that
+# none is held: they count all the same, and a limit that brings nothing does not stay.
+#
+# Must fail if: each had a limit of its own, or what one has told of its load were forgotten; if
+# answers where nobody is held kept the limit as it is for others; or if what one has inside were
+# forgotten as soon as it holds none.
 #
 # One kernel will do: it takes long.  The clock may leap.
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
-plan 12
+plan 13
 
 # By so few answers it would not rise so far, but more slowly.
 is_open() {
@@ -67,3 +71,20 @@ for family in V4 V6; do
 done
 stop "$v4" "$v6"
 over "in the end"
+
+# --- all clients get in by a limit that is tried, and always come again ---
+stop "$serving"
+wait_for 5 sockets_are 0
+eager -6 -b 32768 $PORT
+manage $V4
+manage $V6
+by V4
+client "$TMP/again4" -n 100000 -c 14 -C -s "$BULK" -S 250 -w 3000 $V4 $PORT
+v4=$LAST
+by V6
+client "$TMP/again6" -n 100000 -c 8 -C -s "$BULK" -S 250 -w 3000 $V6 $PORT
+v6=$LAST
+pause_ms 15000
+note "of 14 and 8 clients that always come again: a limit of $(limit)"
+check_prompt "a limit that brings nothing does not stay" test "$(limit)" -lt 16
+stop "$v4" "$v6"

@@ -32,6 +32,7 @@ struct server {
 	bool collapses;		/* with more than 16 inside */
 	bool by_chance;		/* are answers, like those of a Poisson process */
 	u64 answers;
+	u32 part_ms;		/* time passes for so long, though none is held */
 };
 
 static inline void begin(struct server *s, u32 workers, u32 rate)
