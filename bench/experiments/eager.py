@@ -28,7 +28,7 @@ from experiment import Cell, at_least, at_most
 
 TITLE = "Servers that accept everything: which clients are served, and how much gets done"
 
-BASE = Cell("base", server="node", workers=4, service_ms=40.0, preferred=.25, count=700,
+BASE = Cell("base", server="node", workers=4, service_ms=40.0, preferred=.25, count=700, fast_count=250,
             config="inside.synq", systems=("stock", "server-limit", "synq"), rtt_ms=20.0,
             late_ms=20.0)
 
