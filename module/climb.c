@@ -77,8 +77,6 @@
 #define EASY		2	/* lower limits in a row that cost nothing, before a search */
 #define UNTRIED		2	/* before a higher one, after a first search by few answers */
 
-#define PUT_OFFS	3	/* in a row, of a higher limit */
-
 /* Per cent of the rate that is known. */
 #define MORE		130	/* a higher limit brings more */
 #define LITTLE_MORE	118	/* likewise, when the rate has grown already */
@@ -109,7 +107,8 @@ static u32 kept_of(const struct synq_climb *climb)
 	return min_t(u64, climb->kept / SMOOTH, div_u64(alike, climb->else_answered + 1));
 }
 
-static void restart(struct synq_climb *climb)
+/* The epoch begins again. */
+void synq_climb_restart(struct synq_climb *climb)
 {
 	climb->epoch_ns = 0;
 	climb->took_ns = 0;
@@ -121,7 +120,7 @@ static void restart(struct synq_climb *climb)
 static void be_warm(struct synq_climb *climb)
 {
 	climb->from = climb->base;
-	restart(climb);
+	synq_climb_restart(climb);
 }
 
 static void begin(struct synq_climb *climb, enum synq_climb_phase phase, u32 limit, u32 skip)
@@ -137,7 +136,7 @@ static void begin(struct synq_climb *climb, enum synq_climb_phase phase, u32 lim
 	climb->settled = false;
 	climb->unsettled_ns = 0;
 	WRITE_ONCE(climb->limit, limit);
-	restart(climb);
+	synq_climb_restart(climb);
 }
 
 /* The base is the limit, and is at least @LEAST, and at most @MOST. */
@@ -264,7 +263,7 @@ static bool is_over(const struct synq_climb *climb)
 static void is_another(struct synq_climb *climb, u64 rate, bool more)
 {
 	if (++climb->surprises < 2) {
-		restart(climb);
+		synq_climb_restart(climb);
 		return;
 	}
 	climb->surprises = 0;
@@ -330,7 +329,7 @@ static void has_rested(struct synq_climb *climb, u64 rate)
 	climb->surprises = 0;
 	synq_climb_has_stayed(climb);
 	climb->rate += rate / AVERAGE - climb->rate / AVERAGE;
-	restart(climb);
+	synq_climb_restart(climb);
 	climb->rested++;
 	/* The search may have ended far too low, by chance. */
 	if (climb->is_untried && climb->rested >= UNTRIED && synq_climb_may_double(climb)) {
@@ -445,49 +444,6 @@ static void warm_up(struct synq_climb *climb, u64 took_ns)
 		be_warm(climb);
 }
 
-/*
- * If another limit is tried, that ends.  A higher one is tried again as soon as connections are
- * held and some answered, but a few times in a row only.  In a search a lower one is the better
- * guess.
- */
-static void put_off(struct synq_climb *climb)
-{
-	bool searching = climb->searching;
-
-	if (climb->phase == SYNQ_CLIMB_DOWN &&
-	    (!searching || climb->limit < synq_climb_least(climb)))
-		synq_climb_rest(climb, climb->base);
-	if (climb->phase != SYNQ_CLIMB_UP)
-		return;
-	synq_climb_rest(climb, climb->from);
-	if (++climb->put_offs > PUT_OFFS)
-		return;
-	climb->searching = searching;
-	climb->is_put_off = true;
-}
-
-/**
- * synq_climb_put_off() - the load has gone
- * @climb: of the listeners
- *
- * If another limit is tried, that is for when it comes back: until then no time passes.
- */
-void synq_climb_put_off(struct synq_climb *climb)
-{
-	climb->put_offs = 0;
-	put_off(climb);
-}
-
-/* The server does not show what it can do: no connection is held, or it is stopped or silent. */
-static void pass_loose(struct synq_climb *climb, u64 ns)
-{
-	climb->loose_ns += ns;
-	if (climb->loose_ns <= max(SECOND, climb->epoch_ns))
-		return;
-	put_off(climb);
-	restart(climb);
-}
-
 /* A lower limit is in effect once enough connections were answered, or after a second. */
 static bool is_settled(struct synq_climb *climb, u64 ns, u32 busy)
 {
@@ -586,12 +542,12 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_loa
 		WRITE_ONCE(climb->limit, max(synq_climb_whole(climb->base),
 					     synq_climb_least(climb)));
 	else if (climb->listeners > 1 && climb->limit < synq_climb_least(climb))
-		put_off(climb);
+		synq_climb_interrupt(climb);
 	if (!follows) {
 		climb->silent_ns = 0;
 		climb->deserted = false;
 		synq_climb_is_new(climb);
-		restart(climb);
+		synq_climb_restart(climb);
 		return;
 	}
 	climb->limit_ns += ns;
@@ -611,12 +567,12 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_loa
 	if (climb->phase == SYNQ_CLIMB_UP)
 		is_loose &= busy + min(answered, busy) <= synq_climb_whole(climb->from);
 	if (is_loose) {
-		pass_loose(climb, ns);
+		synq_climb_pass_loose(climb, ns);
 		return;
 	}
 	is_silent = synq_climb_is_silent(climb, ns, answered, excused);
 	if (is_silent && climb->none_ns) {
-		pass_loose(climb, ns);
+		synq_climb_pass_loose(climb, ns);
 		return;
 	}
 	if (is_silent && !climb->deserted) {
@@ -626,7 +582,7 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_loa
 	if (is_silent && !excused && synq_climb_is_deserted(climb))
 		return;
 	if (is_silent || (excused && climb->silent_ns >= EXCUSED_NS)) {
-		pass_loose(climb, ns);
+		synq_climb_pass_loose(climb, ns);
 		return;
 	}
 	if (!climb->settled && !is_settled(climb, ns, busy))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What becomes of the limit of climb.c when answers do not come.
+ * What becomes of the limit of climb.c when answers do not come, or when no connection is held.
  *
  * Fail open: it is doubled, again and again, while connections are held and nothing is answered
  * for a second, for twice the longest gap between answers, and for twice as long as the
@@ -15,7 +15,10 @@
  * it with this limit, as long as they were held, and as others do.  A limit that high is tried
  * again after some epochs in which fewer left, or at once where a connection is fast.
  *
- * Pure.
+ * While no connection is held, or the server is stopped, the rate says nothing.  If that lasts, the
+ * epoch begins again, and a limit that is tried is put off.
+ *
+ * Pure; its callers exclude each other.
  */
 #include <linux/limits.h>
 #include <linux/math64.h>
@@ -26,6 +29,7 @@
 #define PATIENCE_NS	(4 * SECOND)
 #define PATIENCE_MOST_NS (8 * SECOND)	/* at first, where none leaves */
 #define GAP_MAX_MS	4000U
+#define PUT_OFFS	3		/* in a row, of a higher limit */
 
 /* Clients that leave. */
 #define DESERTED	2U	/* times what the first answers took */
@@ -100,6 +104,51 @@ bool synq_climb_is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool e
 	if (excused)
 		climb->silent_ns = min(climb->silent_ns, EXCUSED_NS);
 	return climb->silent_ns >= patience_ns(climb);
+}
+
+/* --- nothing shows what the server can do --- */
+
+/*
+ * If another limit is tried, that ends.  A higher one is tried again as soon as connections are
+ * held and some answered, but a few times in a row only.  In a search a lower one is the better
+ * guess.
+ */
+void synq_climb_interrupt(struct synq_climb *climb)
+{
+	bool searching = climb->searching;
+
+	if (climb->phase == SYNQ_CLIMB_DOWN &&
+	    (!searching || climb->limit < synq_climb_least(climb)))
+		synq_climb_rest(climb, climb->base);
+	if (climb->phase != SYNQ_CLIMB_UP)
+		return;
+	synq_climb_rest(climb, climb->from);
+	if (++climb->put_offs > PUT_OFFS)
+		return;
+	climb->searching = searching;
+	climb->is_put_off = true;
+}
+
+/**
+ * synq_climb_put_off() - the load has gone
+ * @climb: of the listeners
+ *
+ * If another limit is tried, that is for when it comes back: until then no time passes.
+ */
+void synq_climb_put_off(struct synq_climb *climb)
+{
+	climb->put_offs = 0;
+	synq_climb_interrupt(climb);
+}
+
+/* The server does not show what it can do: no connection is held, or it is stopped or silent. */
+void synq_climb_pass_loose(struct synq_climb *climb, u64 ns)
+{
+	climb->loose_ns += ns;
+	if (climb->loose_ns <= max(SECOND, climb->epoch_ns))
+		return;
+	synq_climb_interrupt(climb);
+	synq_climb_restart(climb);
 }
 
 /* --- clients that leave --- */

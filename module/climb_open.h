@@ -29,6 +29,7 @@ static inline u32 synq_climb_least(const struct synq_climb *climb)
 }
 
 /* climb.c */
+void synq_climb_restart(struct synq_climb *climb);
 void synq_climb_rest(struct synq_climb *climb, u64 base);
 u64 synq_climb_takes_ns(const struct synq_climb *climb);
 
@@ -36,6 +37,8 @@ u64 synq_climb_takes_ns(const struct synq_climb *climb);
 void synq_climb_close_again(struct synq_climb *climb);
 bool synq_climb_is_silent(struct synq_climb *climb, u64 ns, u32 answered, bool excused);
 void synq_climb_open_further(struct synq_climb *climb);
+void synq_climb_interrupt(struct synq_climb *climb);
+void synq_climb_pass_loose(struct synq_climb *climb, u64 ns);
 void synq_climb_is_new(struct synq_climb *climb);
 void synq_climb_look_who_left(struct synq_climb *climb, bool excused);
 bool synq_climb_is_deserted(struct synq_climb *climb);

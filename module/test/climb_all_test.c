@@ -13,13 +13,6 @@
 
 #define WINDOW_MS	1500
 
-/* Unless a higher one is being tried. */
-static u32 settled_limit(const struct server *s)
-{
-	return s->climb.phase == SYNQ_CLIMB_UP ? s->climb.from / 16 :
-						 synq_climb_limit(&s->climb);
-}
-
 /*
  * So many clients, who always ask again, so that a higher limit may hold none of them; one that was
  * answered is away for a moment.  Time passes as in crew.c: while some are held, for a while after

@@ -43,6 +43,13 @@ static inline void begin(struct server *s, u32 workers, u32 rate)
 	synq_climb_init(&s->climb);
 }
 
+/* The limit, unless a higher one is being tried. */
+static inline u32 settled_limit(const struct server *s)
+{
+	return s->climb.phase == SYNQ_CLIMB_UP ? s->climb.from / 16 :
+						 synq_climb_limit(&s->climb);
+}
+
 /* Of one listener. */
 static inline void tick(struct synq_climb *climb, u64 now_ns, u32 held, u32 busy, u32 kept)
 {

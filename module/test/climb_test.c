@@ -78,13 +78,6 @@ static bool finds_by_chance(void)
 	return true;
 }
 
-/* Unless a higher one is being tried. */
-static u32 settled_limit(const struct server *s)
-{
-	return s->climb.phase == SYNQ_CLIMB_UP ? s->climb.from / 16 :
-						 synq_climb_limit(&s->climb);
-}
-
 /* Connections that the limit cannot hold back hide neither the knee nor that it has no effect. */
 static bool sees_the_kept(void)
 {
