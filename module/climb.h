@@ -58,7 +58,8 @@ struct synq_load {
  * @limit: in force; may be read without exclusion
  * @base: the best limit known, in sixteenths
  * @from: the base before it was raised; 0: it begins, answer by answer
- * @before: the base before the limit was opened; 0: the limit is not open
+ * @before: the base before the limit was opened; 0: the limit is not open; may be read without
+ *	exclusion
  * @may_double: it was a guess, nothing has been answered yet that says how long that takes, and of
  *	those let in before fewer than half are to be skipped
  * @listeners: that had a part at the last tick; 1, if none had
@@ -137,6 +138,7 @@ void synq_climb_answer(struct synq_climb *climb, bool is_kept, u64 took_ns);
 void synq_climb_hear(struct synq_climb *climb);
 void synq_climb_left(struct synq_climb *climb, u64 waited_ns, u64 held_ns, u64 mean_ns);
 void synq_climb_put_off(struct synq_climb *climb);
+void synq_climb_close(struct synq_climb *climb);
 void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_load *load);
 
 /**
@@ -148,6 +150,17 @@ void synq_climb_tick(struct synq_climb *climb, u64 now_ns, const struct synq_loa
 static inline bool synq_climb_is_trying(const struct synq_climb *climb)
 {
 	return READ_ONCE(climb->phase) == SYNQ_CLIMB_UP;
+}
+
+/**
+ * synq_climb_is_open() - was the limit opened, since nothing was answered?
+ * @climb: of the listeners
+ *
+ * Return: true if the next answer closes it
+ */
+static inline bool synq_climb_is_open(const struct synq_climb *climb)
+{
+	return READ_ONCE(climb->before);
 }
 
 /**

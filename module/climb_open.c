@@ -20,6 +20,7 @@
  *
  * Pure; its callers exclude each other.
  */
+#include <linux/compiler.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -48,9 +49,25 @@ void synq_climb_close_again(struct synq_climb *climb)
 
 	synq_climb_rest(climb, base);
 	climb->searching = !climb->rate;
-	climb->before = 0;
+	WRITE_ONCE(climb->before, 0);
 	climb->gap_ms = max(climb->gap_ms, climb->unheard_ms);
 	climb->unheard_ms = 0;
+}
+
+/**
+ * synq_climb_close() - those have gone for which the limit was opened, if it was
+ * @climb: of the listeners
+ *
+ * No answer has ended the silence, so it says nothing.
+ */
+void synq_climb_close(struct synq_climb *climb)
+{
+	if (!climb->before)
+		return;
+	climb->may_double = false;
+	climb->unheard_ms = 0;
+	climb->silent_ns = 0;
+	synq_climb_close_again(climb);
 }
 
 static u32 gap_of(const struct synq_climb *climb)
@@ -63,7 +80,8 @@ void synq_climb_open_further(struct synq_climb *climb)
 	climb->unheard_ms = min(climb->unheard_ms + gap_of(climb), GAP_MAX_MS);
 	climb->silent_ns = 0;
 	if (!climb->before) {
-		climb->before = climb->phase == SYNQ_CLIMB_UP ? climb->from : climb->base;
+		WRITE_ONCE(climb->before, climb->phase == SYNQ_CLIMB_UP ? climb->from :
+									  climb->base);
 		climb->may_double = !climb->rate && !climb->first_ns &&
 				    2 * climb->skip < climb->limit;
 		/* A search that is cut short begins again. */
@@ -200,7 +218,7 @@ static void halve(struct synq_climb *climb)
 	if (climb->served)
 		climb->too_many = base;
 	climb->from = climb->from ?: base;
-	climb->before = 0;
+	WRITE_ONCE(climb->before, 0);
 	climb->unheard_ms = 0;
 	climb->rate = 0;
 	climb->surprises = 0;

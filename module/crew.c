@@ -11,8 +11,9 @@
  * the parts changed each time, more would be let in than the limit says.  So it has a part for a
  * while after that: time is divided into windows, and those have one that have held some in this
  * window or in the one before.  Its timer runs for as long.  What happens at the others says
- * nothing, and does not count.  While a higher limit is tried, and none holds any more, no window
- * ends.
+ * nothing, and does not count.  But when none has a part any more, an answer of one of the last
+ * closes a limit that was opened, and so does its end.  While a higher limit is tried, and none
+ * holds any more, no window ends.
  *
  * DOC: why no crew is used after it is freed
  *
@@ -269,6 +270,17 @@ static void fall_silent(struct synq_inside *inside)
 		synq_climb_put_off(&crew->climb);
 }
 
+/*
+ * A limit that was opened for one closes by its answer, which may come after it has lost its part:
+ * when none has one there may be no tick any more, and the window is the second after that in
+ * which it held connections, or the third.  Those of others say nothing: its own may not be seen.
+ */
+static bool is_left_open(const struct synq_inside *inside, const struct synq_crew *crew)
+{
+	return unlikely(synq_climb_is_open(&crew->climb)) && !READ_ONCE(crew->parts) &&
+	       inside->window && READ_ONCE(crew->window) - inside->window <= 3;
+}
+
 /**
  * synq_crew_rest() - take no part any more
  * @inside: of the listener
@@ -278,11 +290,13 @@ static void fall_silent(struct synq_inside *inside)
 void synq_crew_rest(struct synq_inside *inside)
 {
 	struct synq_crew *crew = inside->crew;
+	bool has_opened;
 
 	lockdep_assert_held(&inside->lock);
 	if (!inside->window)
 		return;
 	spin_lock(&crew->lock);
+	has_opened = has_part(inside, crew) || is_left_open(inside, crew);
 	tell(inside, &nothing);
 	if (has_part(inside, crew)) {
 		WRITE_ONCE(crew->parts, crew->parts - 1);
@@ -292,6 +306,9 @@ void synq_crew_rest(struct synq_inside *inside)
 	/* Perhaps no connection is held now. */
 	tick(crew, ktime_get_ns());
 	fall_silent(inside);
+	/* No answer of this one will close it. */
+	if (has_opened && !crew->parts)
+		synq_climb_close(&crew->climb);
 	spin_unlock(&crew->lock);
 }
 
@@ -352,6 +369,24 @@ u32 synq_crew_beside(const struct synq_inside *inside)
 }
 
 /**
+ * synq_crew_hear() - an answer has gone out that does not count
+ * @inside: of the listener
+ *
+ * Context: BH off, with the lock of @inside
+ */
+void synq_crew_hear(struct synq_inside *inside)
+{
+	struct synq_crew *crew = inside->crew;
+
+	lockdep_assert_held(&inside->lock);
+	if (!has_part(inside, crew) && !is_left_open(inside, crew))
+		return;
+	spin_lock(&crew->lock);
+	synq_climb_hear(&crew->climb);
+	spin_unlock(&crew->lock);
+}
+
+/**
  * synq_crew_answered() - an answer has gone out
  * @inside: of the listener
  * @is_kept: to a connection that the limit does not count
@@ -364,28 +399,12 @@ void synq_crew_answered(struct synq_inside *inside, bool is_kept, u64 took_ns)
 	struct synq_crew *crew = inside->crew;
 
 	lockdep_assert_held(&inside->lock);
-	if (!has_part(inside, crew))
+	if (!has_part(inside, crew)) {
+		synq_crew_hear(inside);
 		return;
+	}
 	spin_lock(&crew->lock);
 	synq_climb_answer(&crew->climb, is_kept, took_ns);
-	spin_unlock(&crew->lock);
-}
-
-/**
- * synq_crew_hear() - an answer has gone out that does not count
- * @inside: of the listener
- *
- * Context: BH off, with the lock of @inside
- */
-void synq_crew_hear(struct synq_inside *inside)
-{
-	struct synq_crew *crew = inside->crew;
-
-	lockdep_assert_held(&inside->lock);
-	if (!has_part(inside, crew))
-		return;
-	spin_lock(&crew->lock);
-	synq_climb_hear(&crew->climb);
 	spin_unlock(&crew->lock);
 }
 

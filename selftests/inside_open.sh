@@ -14,7 +14,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
-plan 49
+plan 53
 
 CROWD=60
 # As many as would not come in, 16 at once, in the time that anybody is stuck.
@@ -51,7 +51,8 @@ silent() {
 	wait_for 10 sockets_are 0
 }
 
-# goes_on LIMIT CROWD OPENED CLOSED: a server that goes on after a while; four tests
+# goes_on LIMIT CROWD OPENED CLOSED [OTHER]: a server that goes on after a while, another limit
+# being configured for a moment meanwhile; four tests
 goes_on() {
 	sq flush
 	inside_conf "inside $1"
@@ -61,11 +62,18 @@ goes_on() {
 	client "$TMP/crowd" -n "$2" -r 200 -s 10.3.0.1 -S 250 -w 30000 $V4 $PORT
 	check "goes on, $1: all come in before" wait_for 12 has "$TMP/crowd" "^all acked"
 	check_prompt "goes on, $1: the limit was opened for them" test "$(limit)" -ge "$3"
+	if [ "$5" ]; then
+		sq listener set port $PORT inside "$5"
+		pause_ms 200
+		sq listener set port $PORT inside "$1"
+	fi
+	# Nobody is held, so by then the listener has no part of the limit any more.
+	sleep 4
 	rm "$TMP/stop"
 	must_come 20 has "$TMP/crowd" ^done
 	is "goes on, $1: they are served then" "$(field "$TMP/crowd" answered)" "$2"
 	preferred 4 50
-	check_prompt "goes on, $1: the limit is closed again" test "$(limit)" = "$4"
+	check_prompt "goes on, $1: the limit is closed again" test "$(limit)" -le "$4"
 	stop "$serving"
 }
 
@@ -75,6 +83,7 @@ CROWD=$BIG_CROWD silent auto
 goes_on 2 30 4 2
 # It begins with 4, but a server that has never answered may need twice as many.
 goes_on auto $BIG_CROWD 64 8
+goes_on auto $BIG_CROWD 64 8 1000
 
 # --- the host's own requests are answered, and nobody else's ---
 sq flush
