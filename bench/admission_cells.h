@@ -87,7 +87,7 @@ static const struct scenario scenarios[] = {
 	  .later = 2, .wave = .032, .backlog = 16, .rtt = .2, .preferred_min = .99,
 	  .cookies = true, .overtaken_max = .01 },
 	{ FAST, .name = "the same, 1.5x", .preferred = 600, .backlog = 16,
-	  .rtt = .2, .cookies = true, .overtaken_max = .01 },
+	  .rtt = .2, .seconds = 120, .cookies = true, .overtaken_max = .01 },
 	{ FAST, .name = "400/s, backlog 16, RTT 200 ms", .backlog = 16,
 	  .rtt = .2, .cookies = true, .goodput_min = .9 },
 	{ FAST, .name = "the same, RTT 400 ms", .backlog = 16, .rtt = .4,

@@ -130,7 +130,6 @@ bool model_admit(struct model *m, const struct sight *sight)
 		.interval_ns = m->drain.interval_ns,
 		.max_wait_ns = first ? 0 : m->max_wait_ns,
 	};
-	u64 ahead_ns;
 
 	law.lull_ns = max_t(u64, m->drain.lull_ns,
 			    sight->now_ns - m->drain.last_ns);
@@ -145,12 +144,10 @@ bool model_admit(struct model *m, const struct sight *sight)
 		if (!synq_drain_is_known(&m->drain))
 			law.limit = ~0U;
 	}
-	if (pace) {
-		ahead_ns = m->shakes.clock.served_ns;
-		ahead_ns -= min(ahead_ns, sight->now_ns);
+	if (pace)
 		law.gone = m->shakes.least_ns / pace;
-		law.paced = min_t(u64, ahead_ns / pace, ~0U);
-	}
+	law.paced = synq_flight_clock_paced(&m->shakes.clock, m->drain.interval_ns,
+					    m->drain.pace_ns, sight->now_ns);
 	return synq_law(&law) == SYNQ_LAW_ADMIT;
 }
 
@@ -162,8 +159,8 @@ bool model_admit(struct model *m, const struct sight *sight)
  */
 void model_begin(struct model *m, const struct sight *sight, bool cookie)
 {
-	synq_handshakes_begin(&m->shakes, sight->kind, !cookie, &m->drain,
-			      sight->now_ns);
+	synq_handshakes_begin(&m->shakes, sight->kind, !cookie, m->drain.interval_ns,
+			      m->drain.pace_ns, sight->now_ns);
 }
 
 /**

@@ -86,7 +86,8 @@ static void begin(unsigned int times, bool is_halfopen)
 	/* A SYN every 100 ns on each CPU. */
 	for (n = 0; n < times; n++)
 		synq_handshakes_begin(&shared->shakes, CLASS, is_halfopen,
-				      &shared->drain, began_ns + n * 100ULL);
+				      shared->drain.interval_ns, shared->drain.pace_ns,
+				      began_ns + n * 100ULL);
 }
 
 static void *by_cookie(void *cpu)

@@ -12,6 +12,10 @@
  * - how fast the server takes them out of the queue, or out of those held (law.c);
  * - how many the handshakes under way will add (handshakes.c).
  *
+ * At a listener with a limit inside connections wait where they are held, of which there may be
+ * half as many as in the queue.  How fast those leave says how long one of them waits, but not
+ * how many come in: most may never be held.
+ *
  * The test reads these without a lock and writes nothing, since a flood's SYNs come here.
  *
  * Called in softirq or process context, under rcu_read_lock().
@@ -26,8 +30,13 @@
 #include <net/request_sock.h>
 #include <net/tcp.h>
 #include "admission.h"
+#include "hold.h"
+#include "inside.h"
 #include "law.h"
 #include "record.h"
+
+/* Nobody has come in for so many times as long as usual: perhaps the server has stopped. */
+#define LONGER	8
 
 /*
  * The limits: up to which length of an accept queue a class may use it.
@@ -259,34 +268,122 @@ static void share_ahead(struct synq_law *law, const struct synq_listener *listen
 	law->ahead = min_t(u64, law->ahead, (u64)law->own * 100 / share);
 }
 
-static u64 lull_of(const struct synq_drain *drain, u64 now_ns)
+static u64 since(u64 last_ns, u64 now_ns)
 {
-	u64 last_ns = READ_ONCE(drain->last_ns);
-
-	return max_t(u64, READ_ONCE(drain->lull_ns),
-		     now_ns - min(last_ns, now_ns));
+	return now_ns - min(last_ns, now_ns);
 }
 
-/* Of the queue in which connections wait: those that are held, for a server with a limit. */
-static const struct synq_drain *drain_of(const struct synq_record *record,
-					 const struct synq_listener *listener)
+static u64 lull_of(const struct synq_drain *drain, u64 now_ns)
 {
-	return listener->inside && READ_ONCE(record->hold.n) ? &record->hold.drain :
-							       &record->acceptq.drain;
+	return max_t(u64, READ_ONCE(drain->lull_ns),
+		     since(READ_ONCE(drain->last_ns), now_ns));
+}
+
+/*
+ * Do connections wait where they are held, and not in the queue?  Also if none does just now:
+ * those that were let in meanwhile come when their handshakes are over.
+ */
+static bool waits_held(const struct synq_record *record, const struct synq_listener *listener,
+		       u64 now_ns)
+{
+	u64 last_ns = READ_ONCE(record->hold.drain.last_ns);
+
+	if (!listener->inside)
+		return false;
+	return READ_ONCE(record->hold.n) ||
+	       (last_ns && since(last_ns, now_ns) < 2ULL * READ_ONCE(record->shakes.mean_ns));
+}
+
+/*
+ * How fast they leave there.  Those that come in without being held are not counted by hold.c,
+ * and what it knows may be of the last time that it was full.
+ */
+static u32 interval_held(const struct synq_record *record)
+{
+	u32 interval = READ_ONCE(record->hold.drain.interval_ns);
+	u32 pace = READ_ONCE(record->acceptq.drain.pace_ns);
+
+	return READ_ONCE(record->hold.n) || !pace ? interval : min(interval, pace);
+}
+
+/* How fast all come in, held or not; if none has for long the server may have stopped. */
+static u32 pace_held(const struct synq_record *record, u64 now_ns)
+{
+	const struct synq_drain *drain = &record->acceptq.drain;
+	u32 interval = READ_ONCE(record->hold.drain.interval_ns);
+	u32 pace = READ_ONCE(drain->pace_ns);
+
+	if (!pace)
+		return interval;
+	if (interval)
+		pace = min(pace, interval);
+	if (!READ_ONCE(record->hold.n))
+		return pace;
+	return max_t(u64, pace, min_t(u64, since(READ_ONCE(drain->last_ns), now_ns) / LONGER,
+				      U32_MAX));
+}
+
+/**
+ * synq_admission_interval() - how fast does a server take connections, while it has any?
+ * @record: of the listener
+ * @listener: configured, as it is for the socket
+ * @now_ns: monotonic clock, ns
+ *
+ * Where a limit inside holds them back the accept queue does not tell.
+ *
+ * Return: ns, for synq_handshakes_begin(); 0: not known
+ */
+u32 synq_admission_interval(const struct synq_record *record,
+			    const struct synq_listener *listener, u64 now_ns)
+{
+	return waits_held(record, listener, now_ns) ?
+	       0 : READ_ONCE(record->acceptq.drain.interval_ns);
 }
 
 /* What leaves meanwhile, and how many would be queued if all came when they are let in. */
 static void add_pace(struct synq_law *law, const struct synq_record *record,
-		     const struct synq_drain *drain, u64 now_ns)
+		     const struct synq_listener *listener, u32 pace, u64 now_ns)
 {
-	u32 pace = law->interval_ns ?: READ_ONCE(drain->pace_ns);
-	u64 served_ns = READ_ONCE(record->shakes.clock.served_ns);
+	if (pace)
+		law->gone = READ_ONCE(record->shakes.least_ns) / pace;
+	law->paced = synq_flight_clock_paced(&record->shakes.clock,
+					     synq_admission_interval(record, listener, now_ns),
+					     READ_ONCE(record->acceptq.drain.pace_ns), now_ns);
+}
 
-	if (!pace)
+/*
+ * Those that can be held, and those that come in at once.  The host's own always do, and any
+ * process of it could keep all others out.
+ *
+ * When as many begin as come in, those under way are as many as come in during the mean time of
+ * a handshake (Little's law): by the least one, clients from near and from far would be refused.
+ *
+ * As of the backlog, half of what is kept for a class is where connections are held.  Where
+ * classes do not go before each other, those of all count.
+ */
+static void limit_held(struct synq_law *law, const struct synq_record *record,
+		       const struct synq_conf *conf, const struct synq_listener *listener,
+		       const struct synq_class *class, u32 pace, u32 backlog)
+{
+	bool is_strict = listener->order == SYNQ_ORDER_STRICT;
+	u8 last = is_strict ? class->position : conf->n_positions - 1, p;
+	u64 limit;
+
+	if (class->slot == SYNQ_SLOT_LOCAL)
 		return;
-	law->gone = READ_ONCE(record->shakes.least_ns) / pace;
-	if (served_ns > now_ns)
-		law->paced = min_t(u64, div_u64(served_ns - now_ns, pace), U32_MAX);
+	limit = synq_law_limit(synq_hold_most(backlog), backlog);
+	limit += synq_inside_room(record, conf, listener, class);
+	law->hold_limit = min_t(u64, limit, U32_MAX);
+	law->held_kept = DIV_ROUND_UP(law->kept, 2);
+	if (pace)
+		law->held_gone = READ_ONCE(record->shakes.mean_ns) / pace;
+	for (p = 0; p <= last; p++) {
+		u8 slot = conf->order[p];
+
+		if (slot != SYNQ_SLOT_LOCAL)
+			law->held += READ_ONCE(record->hold.in[slot]) +
+				     READ_ONCE(record->shakes.expected[slot]);
+	}
 }
 
 /**
@@ -312,6 +409,8 @@ bool synq_admission_has_room(const struct synq_record *record,
 
 	if (!all)
 		return true;
+	if (listener->inside && all >= synq_law_limit(synq_hold_most(backlog), backlog))
+		return false;
 	return !class->cap && !class->reserve_before &&
 	       class->max_wait_effective == SYNQ_WAIT_NONE &&
 	       !limit_keeps_any(conf, listener) &&
@@ -334,7 +433,8 @@ enum synq_verdict synq_admission_syn(struct synq_record *record,
 				     const struct synq_listener *listener,
 				     const struct synq_class *class, u64 now_ns)
 {
-	const struct synq_drain *drain = drain_of(record, listener);
+	const bool is_held = waits_held(record, listener, now_ns);
+	const struct synq_drain *drain = is_held ? &record->hold.drain : &record->acceptq.drain;
 	const struct synq_acceptq *queue = &record->acceptq;
 	const struct sock *sk = record->sk;
 	u32 backlog = READ_ONCE(sk->sk_max_ack_backlog);
@@ -344,11 +444,11 @@ enum synq_verdict synq_admission_syn(struct synq_record *record,
 		.kept = kept_at_syn(limit_kept(conf, listener, class, backlog),
 				    backlog),
 		.cap = limit_share(backlog, class->cap, 100),
-		.low = min(drain == &queue->drain ? READ_ONCE(sk->sk_ack_backlog) :
-						    READ_ONCE(record->hold.n),
+		.low = min(is_held ? READ_ONCE(record->hold.n) : READ_ONCE(sk->sk_ack_backlog),
 			   READ_ONCE(drain->low)),
-		.interval_ns = READ_ONCE(drain->interval_ns),
+		.interval_ns = is_held ? interval_held(record) : READ_ONCE(drain->interval_ns),
 	};
+	u32 pace;
 
 	synq_handshakes_advance(&record->shakes, now_ns);
 	law.queued = on_their_way(record);
@@ -366,7 +466,11 @@ enum synq_verdict synq_admission_syn(struct synq_record *record,
 		law.max_wait_ns = (u64)class->max_wait_effective *
 				  NSEC_PER_MSEC;
 	law.lull_ns = lull_of(drain, now_ns);
-	add_pace(&law, record, drain, now_ns);
+	pace = is_held ? pace_held(record, now_ns) :
+			 law.interval_ns ?: READ_ONCE(drain->pace_ns);
+	add_pace(&law, record, listener, pace, now_ns);
+	if (is_held)
+		limit_held(&law, record, conf, listener, class, pace, backlog);
 	share_ahead(&law, listener, class);
 	switch (synq_law(&law)) {
 	case SYNQ_LAW_ADMIT:

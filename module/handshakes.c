@@ -54,6 +54,7 @@ static void publish_clock(struct synq_handshakes *shakes)
 {
 	WRITE_ONCE(shakes->due_ns, synq_flight_clock_end(&shakes->clock));
 	WRITE_ONCE(shakes->least_ns, synq_flight_clock_least(&shakes->clock));
+	WRITE_ONCE(shakes->mean_ns, shakes->clock.mean_ns);
 }
 
 /**
@@ -176,11 +177,12 @@ static u32 put_off(struct synq_handshakes *shakes, u8 class, u64 now_ns)
  * @shakes: of the listener
  * @class: of the SYN
  * @is_halfopen: it was let through, and takes a place in the SYN queue
- * @drain: of its accept queue
+ * @interval_ns: as for synq_flight_clock_pace()
+ * @pace_ns: likewise
  * @now_ns: monotonic clock, ns; as for synq_handshakes_advance()
  */
 void synq_handshakes_begin(struct synq_handshakes *shakes, u8 class,
-			   bool is_halfopen, const struct synq_drain *drain,
+			   bool is_halfopen, u32 interval_ns, u32 pace_ns,
 			   u64 now_ns)
 {
 	struct synq_flight *flight = &shakes->flight[class];
@@ -194,9 +196,7 @@ void synq_handshakes_begin(struct synq_handshakes *shakes, u8 class,
 	spin_lock(&shakes->lock);
 	turn(shakes, now_ns);
 	synq_flight_begin(flight, n);
-	synq_flight_clock_pace(&shakes->clock, flight, n,
-			       READ_ONCE(drain->interval_ns),
-			       READ_ONCE(drain->pace_ns), now_ns);
+	synq_flight_clock_pace(&shakes->clock, flight, n, interval_ns, pace_ns, now_ns);
 	if (is_halfopen)
 		synq_halfopen_begin(&shakes->halfopen, class, now_ns);
 	shakes->busy |= 1U << class;

@@ -37,6 +37,7 @@ struct synq_begun {
  * @due_ns: when the epoch ends
  * @settle_ns: when @halfopen is to be compared with what the kernel has
  * @least_ns: how long most of them take at least
+ * @mean_ns: how long they take
  * @all_expected: those that are expected to complete
  * @expected: the same by class
  * @unseen: requests of before @since_ns that may complete
@@ -58,6 +59,7 @@ struct synq_handshakes {
 	u64 due_ns;
 	u64 settle_ns;
 	u32 least_ns;
+	u32 mean_ns;
 	u32 all_expected;
 	u32 unseen;
 	u32 expected[SYNQ_HANDSHAKES_CLASSES];
@@ -80,7 +82,7 @@ void synq_handshakes_forget(struct synq_handshakes *shakes, u32 classes);
 void synq_handshakes_advance(struct synq_handshakes *shakes, u64 now_ns);
 void synq_handshakes_settle(struct synq_handshakes *shakes, u32 length, u64 now_ns);
 void synq_handshakes_begin(struct synq_handshakes *shakes, u8 class,
-			   bool is_halfopen, const struct synq_drain *drain,
+			   bool is_halfopen, u32 interval_ns, u32 pace_ns,
 			   u64 now_ns);
 void synq_handshakes_complete(struct synq_handshakes *shakes, u8 class,
 			      enum synq_final final, u64 age_ns, bool is_timed,

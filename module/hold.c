@@ -480,7 +480,7 @@ static bool is_full(const struct synq_record *record, const struct synq_conf *co
 
 	for (p = 0; p <= class->position; p++)
 		n += READ_ONCE(record->hold.in[conf->order[p]]);
-	return record->hold.closed || n >= max(backlog / 2, 1U) ||
+	return record->hold.closed || n >= synq_hold_most(backlog) ||
 	       READ_ONCE(record->hold.n) >= max(backlog, 2U);
 }
 

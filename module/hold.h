@@ -7,6 +7,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/spinlock.h>
 #include <net/sock.h>
 #include "conf.h"
@@ -63,6 +64,12 @@ enum synq_hold_answer {
 	SYNQ_HOLD_REPLAY,
 	SYNQ_HOLD_FORCED,
 };
+
+/* How many of a class and those before it are held at most. */
+static inline u32 synq_hold_most(u32 backlog)
+{
+	return max(backlog / 2, 1U);
+}
 
 /* True if the kernel resets a connection that is not promoted at once; it reads this, too. */
 static inline bool synq_hold_is_forbidden(const struct sock *sk)

@@ -157,6 +157,27 @@ bool synq_inside_has_room(const struct synq_record *record,
 	return busy_of(inside, conf, listener, class) < limit;
 }
 
+/**
+ * synq_inside_room() - how many connections of a class could be promoted at once?
+ * @record: of the listener
+ * @conf: snapshot
+ * @listener: configured, with a limit
+ * @class: of the connections, not the host's own
+ *
+ * Return: connections
+ */
+u32 synq_inside_room(const struct synq_record *record, const struct synq_conf *conf,
+		     const struct synq_listener *listener, const struct synq_class *class)
+{
+	const struct synq_inside *inside = &record->inside;
+	u32 limit = limit_of(inside, conf, listener, class), share = 0;
+	u32 room = limit - min(limit, busy_of(inside, conf, listener, class));
+
+	if (listener->order == SYNQ_ORDER_STRICT)
+		share = div_u64((u64)limit * class->min_share + 99, 100);
+	return max(room, share - min(share, synq_inside_own(inside, class->slot)));
+}
+
 /* A server without answers for so long sends none, or they are not seen. */
 static void open_if_blind(struct synq_inside *inside, u64 now_ns)
 {

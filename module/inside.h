@@ -117,6 +117,8 @@ bool synq_inside_has_room(const struct synq_record *record,
 			  const struct synq_conf *conf,
 			  const struct synq_listener *listener,
 			  const struct synq_class *class, bool is_cookie);
+u32 synq_inside_room(const struct synq_record *record, const struct synq_conf *conf,
+		     const struct synq_listener *listener, const struct synq_class *class);
 void synq_inside_answered(struct synq_inside *inside, u64 took_ns,
 			  enum synq_inside_state was, u64 now_ns);
 bool synq_inside_tick(struct synq_record *record, u32 held, bool is_auto);

@@ -8,7 +8,8 @@
  *
  * No, if that reaches the limit of the class, or the class its cap.  (Slots that are kept
  * for the class are always there.)  Where more are on their way than there are slots they
- * must not come at once, either.
+ * must not come at once, either.  Where connections wait that are held, a class and those before
+ * it must fit there, too.
  *
  * And no, if the connection would wait for too long: the server takes one out
  * every interval, so with N ahead of it the wait is N intervals.  A floor
@@ -28,6 +29,7 @@
  *
  * The law is the same for the kernel and for bench/admission_sim.c.  Pure.
  */
+#include <linux/bits.h>
 #include <linux/compiler.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
@@ -53,9 +55,9 @@
  * is over, out of the last few hundred: a spoofed flood completes nothing, so it adds
  * nothing.  At first all are expected, and it takes some dozens to change that.
  *
- * Those that began at once come at once, however many leave until then.  So there is
- * another clock, which each that is let in puts forward by the time that the server takes
- * for it: the queue as it would be if connections came when they are let in.
+ * Those that began at once come at once, however many leave until then.  So those that are
+ * let in are counted, less what the server takes out meanwhile: the queue as it would be if
+ * connections came when they are let in.
  *
  * It does not decide anything, read a clock or lock.  Pure.
  */
@@ -66,6 +68,8 @@
 #define SAMPLES		16U	/* from then on each is a sixteenth */
 #define PRIOR		64	/* that would have completed */
 #define MEMORY		256
+#define PACED_MAX	((u64)SYNQ_FLIGHT_ONE << 30)
+#define FORGOTTEN_NS	BIT_ULL(47)
 
 /**
  * synq_flight_clock_init() - nothing is known yet
@@ -136,6 +140,17 @@ void synq_flight_clock_turn(struct synq_flight_clock *clock, u64 now_ns)
 	clock->since_ns = now_ns;
 }
 
+/* What is left of those that were let in. */
+static u64 paced_at(const struct synq_flight_clock *clock, u32 each_ns, u64 now_ns)
+{
+	u64 paced = READ_ONCE(clock->paced), since_ns = READ_ONCE(clock->paced_ns);
+	u64 ns = now_ns - min(since_ns, now_ns);
+
+	if (!each_ns)
+		return 0;
+	return paced - min(paced, div_u64(min(ns, FORGOTTEN_NS) * SYNQ_FLIGHT_ONE, each_ns));
+}
+
 /**
  * synq_flight_clock_pace() - some were let in
  * @clock: of their listener
@@ -145,8 +160,8 @@ void synq_flight_clock_turn(struct synq_flight_clock *clock, u64 now_ns)
  * @pace_ns: the same of late, whether it is empty or not
  * @now_ns: monotonic clock, ns
  *
- * A little faster than they leave, since a server that is believed to be slower than it is
- * would not be asked for more; and twice as fast as ever where its speed is not known.
+ * A little fewer than they are, since a server that is believed to be slower than it is
+ * would not be asked for more; and half of them where its speed is not known.
  *
  * Context: callers exclude each other
  */
@@ -154,11 +169,31 @@ void synq_flight_clock_pace(struct synq_flight_clock *clock,
 			    const struct synq_flight *flight, u32 n,
 			    u32 interval_ns, u32 pace_ns, u64 now_ns)
 {
-	u64 each = interval_ns ? (u64)interval_ns * 63 / 64 : pace_ns / 2;
+	u64 paced = paced_at(clock, interval_ns ?: pace_ns, now_ns);
 
-	/* Below 2^32 * 2^16 * 64. */
-	WRITE_ONCE(clock->served_ns, max(clock->served_ns, now_ns) +
-				     each * flight->ratio * n / SYNQ_FLIGHT_ONE);
+	if (interval_ns)
+		paced += (u64)flight->ratio * n * 63 / 64;
+	else if (pace_ns)
+		paced += (u64)flight->ratio * n / 2;
+	WRITE_ONCE(clock->paced, min(paced, PACED_MAX));
+	/* The time may be one of a moment ago: nothing leaves twice. */
+	WRITE_ONCE(clock->paced_ns, max(clock->paced_ns, now_ns));
+}
+
+/**
+ * synq_flight_clock_paced() - how many would be queued if they came as they were let in
+ * @clock: of a listener
+ * @interval_ns: as for synq_flight_clock_pace()
+ * @pace_ns: likewise
+ * @now_ns: monotonic clock, ns; may be of a moment ago
+ *
+ * Context: any; what is read may be a little old
+ * Return: connections, at most 2^30
+ */
+u32 synq_flight_clock_paced(const struct synq_flight_clock *clock,
+			    u32 interval_ns, u32 pace_ns, u64 now_ns)
+{
+	return paced_at(clock, interval_ns ?: pace_ns, now_ns) / SYNQ_FLIGHT_ONE;
 }
 
 /**
@@ -417,21 +452,42 @@ void synq_drain_sample(struct synq_drain *drain, u64 now_ns, u32 before,
 #define PATIENCE_MAX_NS	(4 * PATIENCE_NS)
 #define STANDING	8	/* the part of the room that it then never leaves */
 
-static u32 left_of(u32 connections, const struct synq_law *law)
+static u32 left_of(u32 connections, u32 gone)
 {
-	return connections - min(connections, law->gone);
+	return connections - min(connections, gone);
+}
+
+/* Even if those leave that will until then, or if they come at once? */
+static bool reaches(const struct synq_law *law, u32 connections, u32 limit)
+{
+	u32 gone = max(law->gone, law->held_gone);
+
+	return connections >= limit &&
+	       (left_of(connections, gone) >= limit || law->paced >= limit);
+}
+
+/* May it have this beside those before it? */
+static bool is_due(const struct synq_law *law)
+{
+	return law->due && law->own < law->due + law->due / 2 + FLOOR;
+}
+
+static bool is_hold_full(const struct synq_law *law)
+{
+	return law->hold_limit && law->own >= law->held_kept && !is_due(law) &&
+	       reaches(law, law->held, law->hold_limit);
 }
 
 static bool is_full(const struct synq_law *law)
 {
 	if (law->cap && law->own >= law->cap)
 		return true;
-	if (law->own < law->kept || law->queued < law->limit)
-		return false;
 	/* A few that may never come shall not keep an empty queue empty. */
 	if (!law->there && law->queued < FLOOR)
 		return false;
-	return left_of(law->queued, law) >= law->limit || law->paced >= law->limit;
+	if (is_hold_full(law))
+		return true;
+	return law->own >= law->kept && reaches(law, law->queued, law->limit);
 }
 
 static u64 room(const struct synq_law *law, u64 wait_ns)
@@ -450,12 +506,12 @@ static bool is_late(const struct synq_law *law)
 
 	if (!law->max_wait_ns || !law->interval_ns)
 		return false;
-	if (law->due && law->own < law->due + law->due / 2 + FLOOR)
+	if (is_due(law))
 		return false;
 	most = room(law, law->max_wait_ns);
 	if (STANDING * (u64)law->low < most)
 		most = max(most, room(law, patience(law)));
-	return left_of(law->ahead, law) >= most;
+	return left_of(law->ahead, law->gone) >= most;
 }
 
 /**

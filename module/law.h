@@ -22,8 +22,8 @@
  * @samples: handshakes that these have been made of, up to a few
  * @since_ns: when the present epoch began
  * @before_ns: when the one before did
- * @served_ns: when those that were let in will all have been served, if they come as
- *	they were let in
+ * @paced: those that were let in, less what has left since, of SYNQ_FLIGHT_ONE
+ * @paced_ns: when @paced was that
  */
 struct synq_flight_clock {
 	u64 mean_ns;
@@ -31,7 +31,8 @@ struct synq_flight_clock {
 	u32 samples;
 	u64 since_ns;
 	u64 before_ns;
-	u64 served_ns;
+	u64 paced;
+	u64 paced_ns;
 };
 
 /**
@@ -65,6 +66,8 @@ u64 synq_flight_clock_end(const struct synq_flight_clock *clock);
 void synq_flight_clock_turn(struct synq_flight_clock *clock, u64 now_ns);
 void synq_flight_clock_pace(struct synq_flight_clock *clock,
 			    const struct synq_flight *flight, u32 n,
+			    u32 interval_ns, u32 pace_ns, u64 now_ns);
+u32 synq_flight_clock_paced(const struct synq_flight_clock *clock,
 			    u32 interval_ns, u32 pace_ns, u64 now_ns);
 
 void synq_flight_init(struct synq_flight *flight);
@@ -153,7 +156,11 @@ static inline bool synq_drain_is_known(const struct synq_drain *drain)
  * @there: those of them that are not only expected
  * @ahead: those of them that will be served before
  * @gone: connections that leave until the handshake has completed
- * @paced: connections that would be queued if each came when it is let in
+ * @paced: connections that would be queued, or held, if each came when it is let in
+ * @held: connections that are held or expected, of the class and of those that go before it
+ * @held_gone: connections that leave while a handshake takes, in the mean; 0: none are held
+ * @held_kept: connections of the class that may be held or expected, whatever @held is
+ * @hold_limit: up to which @held the class is let in; 0: any
  * @kept: slots that no other class may use
  * @cap: connections of the class itself that there may be; 0: no cap
  * @own: connections of the class itself that are queued, held or expected
@@ -171,6 +178,10 @@ struct synq_law {
 	u32 ahead;
 	u32 gone;
 	u32 paced;
+	u32 held;
+	u32 held_gone;
+	u32 held_kept;
+	u32 hold_limit;
 	u32 kept;
 	u32 cap;
 	u32 own;

@@ -214,23 +214,56 @@ static bool learns(void)
 	return true;
 }
 
+static u32 paced_at(u64 now_ns, u32 interval_ns, u32 pace_ns)
+{
+	return synq_flight_clock_paced(&twin.clock, interval_ns, pace_ns, now_ns);
+}
+
 /* As if all came when they are let in. */
 static bool paces(void)
 {
 	struct synq_flight_clock *clock = &twin.clock;
+	u64 now;
 
 	begin_at(1000 * MS);
-	synq_flight_clock_pace(clock, &twin.flight, 1, 0, 0, twin.now);
-	check(clock->served_ns == twin.now, "nobody knows how fast it is");
-	synq_flight_clock_pace(clock, &twin.flight, 64, MS, 2 * MS, twin.now);
-	check(clock->served_ns == twin.now + 63 * MS, "%llu", clock->served_ns);
-	synq_flight_clock_pace(clock, &twin.flight, 1, 0, 2 * MS, twin.now);
-	check(clock->served_ns == twin.now + 64 * MS, "twice its pace");
+	now = twin.now;
+	synq_flight_clock_pace(clock, &twin.flight, 100, 0, 0, now);
+	check(!paced_at(now, 0, 0) && !paced_at(now, MS, MS), "nobody knows how fast it is");
+	synq_flight_clock_pace(clock, &twin.flight, 64, MS, 2 * MS, now);
+	check(paced_at(now, MS, 2 * MS) == 63, "%u", paced_at(now, MS, 2 * MS));
+	check(paced_at(now + 3 * MS, MS, 2 * MS) == 60, "one leaves every millisecond");
+	check(paced_at(now + 3 * MS, 0, 2 * MS) == 61, "or every other");
+	check(!paced_at(now + 63 * MS, MS, 2 * MS), "all have left");
+	check(!paced_at(~0ULL, 1, 0) && !paced_at(~0ULL, ~0U, 0), "long ago");
+	check(paced_at(now - MS, MS, 2 * MS) == 63, "by a clock of a moment ago");
+	synq_flight_clock_pace(clock, &twin.flight, 64, 0, 2 * MS, now + 3 * MS);
+	check(paced_at(now + 3 * MS, 0, 2 * MS) == 93, "half of them, and 61.5");
 	twin.flight.ratio = SYNQ_FLIGHT_ONE / 4;
-	synq_flight_clock_pace(clock, &twin.flight, 64, 4 * MS, 0, twin.now);
-	check(clock->served_ns == twin.now + 127 * MS, "a quarter of them");
-	synq_flight_clock_pace(clock, &twin.flight, 4, 64 * MS, 0, 9000 * MS);
-	check(clock->served_ns == 9063 * MS, "after a pause");
+	synq_flight_clock_pace(clock, &twin.flight, 64, MS, 0, now + 5000 * MS);
+	check(paced_at(now + 5000 * MS, MS, 0) == 15, "a quarter of them");
+	return true;
+}
+
+/* When it becomes faster or slower: they are as many as before. */
+static bool changes_pace(void)
+{
+	begin_at(1000 * MS);
+	synq_flight_clock_pace(&twin.clock, &twin.flight, 64, 100 * MS, 0, twin.now);
+	check(paced_at(twin.now, MS, 0) == 63 && paced_at(twin.now, 1000 * MS, 0) == 63, "%u",
+	      paced_at(twin.now, MS, 0));
+	return true;
+}
+
+/* No number of them comes round to few. */
+static bool many(void)
+{
+	unsigned int n;
+
+	begin_at(1000 * MS);
+	for (n = 0; n < 10; n++) {
+		synq_flight_clock_pace(&twin.clock, &twin.flight, ~0U, MS, 0, twin.now);
+		check(paced_at(twin.now, MS, 0) == 1U << 30, "%u", paced_at(twin.now, MS, 0));
+	}
 	return true;
 }
 
@@ -273,6 +306,8 @@ static const struct tap_case cases[] = {
 	{ "a machine stands still", stands_still },
 	{ "how long they take", learns },
 	{ "the pace", paces },
+	{ "a server that becomes faster or slower", changes_pace },
+	{ "more than can be counted", many },
 	{ "nonsense", nonsense },
 };
 

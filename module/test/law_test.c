@@ -42,6 +42,7 @@ static bool nobody_there(void)
 			.limit = 1 + tap_below(200),
 			.gone = tap_below(200),
 			.paced = tap_below(200),
+			.hold_limit = 1 + tap_below(200),
 			.kept = tap_below(200),
 			.cap = tap_below(200),
 			.low = tap_below(200),
@@ -87,6 +88,39 @@ static bool leaves(void)
 	      "none of ten is waited for");
 	check(is(with(l.low = 4, l.ahead = 40, l.gone = 10), SYNQ_LAW_LATE),
 	      "all others are");
+	return true;
+}
+
+/* Half of the backlog, of which some are left to chance; 10 could come in at once. */
+static bool held(void)
+{
+	check(is(with(l.queued = 70, l.held = 65, l.hold_limit = 66), SYNQ_LAW_ADMIT),
+	      "one more can be held");
+	check(is(with(l.queued = 70, l.held = 66, l.hold_limit = 66), SYNQ_LAW_FULL),
+	      "no more can");
+	check(is(with(l.queued = 70, l.held = 66), SYNQ_LAW_ADMIT), "none has to be");
+	check(is(with(l.queued = 70, l.there = 1, l.held = 10, l.hold_limit = 66),
+		 SYNQ_LAW_ADMIT), "the others are of later classes");
+	check(is(with(l.queued = 80, l.held = 75, l.hold_limit = 66, l.held_gone = 10),
+		 SYNQ_LAW_ADMIT), "ten come in meanwhile");
+	check(is(with(l.queued = 80, l.held = 76, l.hold_limit = 66, l.held_gone = 10),
+		 SYNQ_LAW_FULL), "one too many");
+	check(is(with(l.queued = 80, l.held = 75, l.hold_limit = 66, l.held_gone = 10,
+		      l.paced = 66), SYNQ_LAW_FULL), "they come at once");
+	check(is(with(l.queued = 65, l.held = 65, l.hold_limit = 66, l.paced = 1000),
+		 SYNQ_LAW_ADMIT), "and can be held all at once");
+	check(is(with(l.queued = 70, l.held = 70, l.hold_limit = 66, l.held_kept = 5, l.own = 4),
+		 SYNQ_LAW_ADMIT), "a place of its own");
+	check(is(with(l.queued = 70, l.held = 70, l.hold_limit = 66, l.held_kept = 5, l.kept = 9,
+		      l.own = 5), SYNQ_LAW_FULL), "a slot of its own is no place");
+	check(is(with(l.queued = 98, l.held_gone = 20), SYNQ_LAW_ADMIT),
+	      "the queue has room when they come");
+	check(is(with(l.queued = 70, l.held = 70, l.hold_limit = 66, l.due = 10, l.own = 17),
+		 SYNQ_LAW_ADMIT), "its share");
+	check(is(with(l.queued = 70, l.held = 70, l.hold_limit = 66, l.due = 10, l.own = 18),
+		 SYNQ_LAW_FULL), "but no more");
+	check(is(with(l.queued = 2, l.held = 2, l.hold_limit = 1), SYNQ_LAW_ADMIT),
+	      "nobody is there, and few may come");
 	return true;
 }
 
@@ -178,6 +212,7 @@ static const struct tap_case cases[] = {
 	{ "nobody is there", nobody_there },
 	{ "full", full },
 	{ "what leaves meanwhile", leaves },
+	{ "where connections are held", held },
 	{ "limits", limits },
 	{ "cap", cap },
 	{ "kept slots", kept },
