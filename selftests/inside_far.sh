@@ -35,7 +35,6 @@ far() {
 	cli tc qdisc add dev veth0 $at netem delay ${DELAY}ms limit 10000 "$@" || die "no netem"
 	eager -b "$backlog" $PORT
 	manage
-	hold_full=$(counter bulk hold_full)
 }
 
 # more COUNTER BEFORE: so many more of bulk
