@@ -14,7 +14,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
 need tc nft
-plan 11
+plan 14
 
 DELAY=400	# ms there and back
 
@@ -69,8 +69,8 @@ is "light load: all are answered" "$(field "$TMP/light" answered)" 1000
 stop "$serving"
 
 # --- half of them from near ---
-WORKERS=2 SERVICE=4
-MIXED=1 far 128 "inside 2"
+WORKERS=2 SERVICE=16
+MIXED=1 far 40 "inside 2" slot 200ms 200ms
 cli nft -f - <<-EOT || die "no nft"
 	table ip synq_test {
 		chain out {
@@ -79,9 +79,9 @@ cli nft -f - <<-EOT || die "no nft"
 		}
 	}
 EOT
-client "$TMP/light" -n 1000 -r 160 -s 10.3.1.1 -S 1 -w 20000 $V4 $PORT
-client "$TMP/near" -n 1000 -r 160 -s 10.3.0.1 -S 1 -w 20000 $V4 $PORT
-must_come 20 counter_from bulk accepted 400
+client "$TMP/light" -n 400 -r 40 -s 10.3.1.1 -S 1 -w 20000 $V4 $PORT
+client "$TMP/near" -n 400 -r 40 -s 10.3.0.1 -S 1 -w 20000 $V4 $PORT
+must_come 20 counter_from bulk accepted 100
 refused=$(refused) held=$(counter bulk held)
 must_come 30 has "$TMP/light" ^done
 must_come 30 has "$TMP/near" ^done
@@ -89,6 +89,24 @@ refused=$(($(refused) - refused))
 note "near and far: $(more held "$held") held, $refused refused"
 check "near and far: some have to wait" test "$(more held "$held")" -ge 20
 within_prompt "near and far: hardly anybody is refused" $refused 0 20
+stop "$serving"
+
+# --- a crowd on its way, while some from near are held for a moment ---
+WORKERS=4 SERVICE=43 DELAY=800
+MIXED=1 far 128 "inside 6"
+client "$TMP/light" -n 160 -r 40 -s 10.3.1.1 -S 250 -w 20000 $V4 $PORT
+must_come 30 has "$TMP/light" ^done
+hold_full=$(counter bulk hold_full) held=$(counter bulk held)
+client "$TMP/crowd" -n 120 -c 120 -s 10.3.1.1 -S 250 -w 60000 $V4 $PORT
+pause_ms 300
+client "$TMP/near" -n 9 -c 9 -s 10.3.0.1 -S 1 -w 20000 $V4 $PORT
+must_come 5 has "$TMP/near" ^done
+check "a crowd on its way: some have to wait" test "$(more held "$held")" -gt 0
+pause_ms 2000
+note "a crowd on its way: $(more hold_full "$hold_full") final ACKs dropped"
+within "a crowd on its way: those who are let in can be held" "$(more hold_full "$hold_full")" 0 20
+must_come 60 has "$TMP/crowd" ^done
+is "a crowd on its way: all are answered" "$(field "$TMP/crowd" answered)" 120
 cli nft delete table ip synq_test
 stop "$serving"
 
@@ -120,18 +138,18 @@ must_come 60 has "$TMP/crowd" ^done
 is "a crowd: all are answered" "$(field "$TMP/crowd" answered)" 120
 stop "$loading" "$serving"
 
-# --- what the first class leaves, 40 in a second, is what the others wait for ---
-WORKERS=8 SERVICE=80
-far 256 "inside 24"
+# --- what the first class leaves, 20 in a second, is what the others wait for ---
+WORKERS=8 SERVICE=80 DELAY=400
+far 128 "inside 24"
 sq class set bulk max-wait 600ms
-client "$TMP/gold" -n 1200 -r 60 -s 10.1.0.1 -S 250 -w 20000 $V4 $PORT
+client "$TMP/gold" -n 1600 -r 80 -s 10.1.0.1 -S 250 -w 20000 $V4 $PORT
 preferring=$LAST
-client "$TMP/load" -n 3000 -r 150 -s 10.3.0.1 -S 250 -w 20000 $V4 $PORT
+client "$TMP/load" -n 1600 -r 80 -s 10.3.0.1 -S 250 -w 20000 $V4 $PORT
 pause_ms 6000
 before=$(too_long) served=$(answers bulk)
 pause_ms 6000
 before=$(($(too_long) - before)) served=$(($(answers bulk) - served))
 note "what is left: $served were served, $before were held for longer than a second"
-within_prompt "what is left: it is used" $served 200 300
-within_prompt "what is left: nobody is held for much longer than he may be" $before 0 20
+within_prompt "what is left: it is used" $served 100 150
+within_prompt "what is left: nobody is held for much longer than he may be" $before 0 40
 stop "$preferring" "$LAST" "$serving"
