@@ -46,6 +46,15 @@ void model_free(struct model *m)
 	free(m);
 }
 
+static struct synq_flight_pace pace_of(const struct model *m)
+{
+	return (struct synq_flight_pace){
+		.interval_ns = m->drain.interval_ns,
+		.pace_ns = m->drain.pace_ns,
+		.most = m->backlog + 1,
+	};
+}
+
 /* What is kept for the preferred. */
 static unsigned int reserve(const struct model *m)
 {
@@ -146,8 +155,7 @@ bool model_admit(struct model *m, const struct sight *sight)
 	}
 	if (pace)
 		law.gone = m->shakes.least_ns / pace;
-	law.paced = synq_flight_clock_paced(&m->shakes.clock, m->drain.interval_ns,
-					    m->drain.pace_ns, sight->now_ns);
+	law.paced = synq_flight_clock_paced(&m->shakes.clock, pace_of(m), sight->now_ns);
 	return synq_law(&law) == SYNQ_LAW_ADMIT;
 }
 
@@ -159,8 +167,7 @@ bool model_admit(struct model *m, const struct sight *sight)
  */
 void model_begin(struct model *m, const struct sight *sight, bool cookie)
 {
-	synq_handshakes_begin(&m->shakes, sight->kind, !cookie, m->drain.interval_ns,
-			      m->drain.pace_ns, sight->now_ns);
+	synq_handshakes_begin(&m->shakes, sight->kind, !cookie, pace_of(m), sight->now_ns);
 }
 
 /**

@@ -86,7 +86,11 @@ static void begin(unsigned int times, bool is_halfopen)
 	/* A SYN every 100 ns on each CPU. */
 	for (n = 0; n < times; n++)
 		synq_handshakes_begin(&shared->shakes, CLASS, is_halfopen,
-				      shared->drain.interval_ns, shared->drain.pace_ns,
+				      (struct synq_flight_pace){
+					      .interval_ns = shared->drain.interval_ns,
+					      .pace_ns = shared->drain.pace_ns,
+					      .most = 4096,
+				      },
 				      began_ns + n * 100ULL);
 }
 

@@ -324,20 +324,26 @@ static u32 pace_held(const struct synq_record *record, u64 now_ns)
 }
 
 /**
- * synq_admission_interval() - how fast does a server take connections, while it has any?
+ * synq_admission_pace() - how fast does a server take connections?
  * @record: of the listener
  * @listener: configured, as it is for the socket
  * @now_ns: monotonic clock, ns
  *
- * Where a limit inside holds them back the accept queue does not tell.
+ * While it has any is what the accept queue does not tell where a limit inside holds them back.
  *
- * Return: ns, for synq_handshakes_begin(); 0: not known
+ * Return: for synq_handshakes_begin()
  */
-u32 synq_admission_interval(const struct synq_record *record,
-			    const struct synq_listener *listener, u64 now_ns)
+struct synq_flight_pace synq_admission_pace(const struct synq_record *record,
+					    const struct synq_listener *listener, u64 now_ns)
 {
-	return waits_held(record, listener, now_ns) ?
-	       0 : READ_ONCE(record->acceptq.drain.interval_ns);
+	const struct synq_drain *drain = &record->acceptq.drain;
+
+	return (struct synq_flight_pace){
+		.interval_ns = waits_held(record, listener, now_ns) ?
+			       0 : READ_ONCE(drain->interval_ns),
+		.pace_ns = READ_ONCE(drain->pace_ns),
+		.most = min_t(u64, READ_ONCE(record->sk->sk_max_ack_backlog) + 1ULL, U32_MAX),
+	};
 }
 
 /* What leaves meanwhile, and how many would be queued if all came when they are let in. */
@@ -347,8 +353,7 @@ static void add_pace(struct synq_law *law, const struct synq_record *record,
 	if (pace)
 		law->gone = READ_ONCE(record->shakes.least_ns) / pace;
 	law->paced = synq_flight_clock_paced(&record->shakes.clock,
-					     synq_admission_interval(record, listener, now_ns),
-					     READ_ONCE(record->acceptq.drain.pace_ns), now_ns);
+					     synq_admission_pace(record, listener, now_ns), now_ns);
 }
 
 /*

@@ -21,8 +21,8 @@ enum synq_verdict synq_admission_syn(struct synq_record *record,
 				     const struct synq_conf *conf,
 				     const struct synq_listener *listener,
 				     const struct synq_class *class, u64 now_ns);
-u32 synq_admission_interval(const struct synq_record *record,
-			    const struct synq_listener *listener, u64 now_ns);
+struct synq_flight_pace synq_admission_pace(const struct synq_record *record,
+					    const struct synq_listener *listener, u64 now_ns);
 void synq_admission_complete(struct synq_record *record,
 			     const struct synq_class *class,
 			     const struct request_sock *req,

@@ -177,12 +177,11 @@ static u32 put_off(struct synq_handshakes *shakes, u8 class, u64 now_ns)
  * @shakes: of the listener
  * @class: of the SYN
  * @is_halfopen: it was let through, and takes a place in the SYN queue
- * @interval_ns: as for synq_flight_clock_pace()
- * @pace_ns: likewise
+ * @pace: how fast connections leave
  * @now_ns: monotonic clock, ns; as for synq_handshakes_advance()
  */
 void synq_handshakes_begin(struct synq_handshakes *shakes, u8 class,
-			   bool is_halfopen, u32 interval_ns, u32 pace_ns,
+			   bool is_halfopen, struct synq_flight_pace pace,
 			   u64 now_ns)
 {
 	struct synq_flight *flight = &shakes->flight[class];
@@ -196,7 +195,7 @@ void synq_handshakes_begin(struct synq_handshakes *shakes, u8 class,
 	spin_lock(&shakes->lock);
 	turn(shakes, now_ns);
 	synq_flight_begin(flight, n);
-	synq_flight_clock_pace(&shakes->clock, flight, n, interval_ns, pace_ns, now_ns);
+	synq_flight_clock_pace(&shakes->clock, flight, n, pace, now_ns);
 	if (is_halfopen)
 		synq_halfopen_begin(&shakes->halfopen, class, now_ns);
 	shakes->busy |= 1U << class;

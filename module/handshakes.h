@@ -82,7 +82,7 @@ void synq_handshakes_forget(struct synq_handshakes *shakes, u32 classes);
 void synq_handshakes_advance(struct synq_handshakes *shakes, u64 now_ns);
 void synq_handshakes_settle(struct synq_handshakes *shakes, u32 length, u64 now_ns);
 void synq_handshakes_begin(struct synq_handshakes *shakes, u8 class,
-			   bool is_halfopen, u32 interval_ns, u32 pace_ns,
+			   bool is_halfopen, struct synq_flight_pace pace,
 			   u64 now_ns);
 void synq_handshakes_complete(struct synq_handshakes *shakes, u8 class,
 			      enum synq_final final, u64 age_ns, bool is_timed,

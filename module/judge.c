@@ -518,9 +518,8 @@ bool synq_judge(struct synq_record *record, struct sock *sk, struct sk_buff *skb
 	if (begins(verdict))
 		synq_handshakes_begin(&record->shakes, syn.class->slot,
 				      takes_place(&syn, verdict),
-				      synq_admission_interval(record, &listener,
-							      syn.history.now_ns),
-				      READ_ONCE(record->acceptq.drain.pace_ns),
+				      synq_admission_pace(record, &listener,
+							  syn.history.now_ns),
 				      syn.history.now_ns);
 	else if (!synq_verdict_row[verdict].answers)
 		tcp_listendrop(sk);

@@ -68,7 +68,6 @@
 #define SAMPLES		16U	/* from then on each is a sixteenth */
 #define PRIOR		64	/* that would have completed */
 #define MEMORY		256
-#define PACED_MAX	((u64)SYNQ_FLIGHT_ONE << 30)
 #define FORGOTTEN_NS	BIT_ULL(47)
 
 /**
@@ -141,8 +140,10 @@ void synq_flight_clock_turn(struct synq_flight_clock *clock, u64 now_ns)
 }
 
 /* What is left of those that were let in. */
-static u64 paced_at(const struct synq_flight_clock *clock, u32 each_ns, u64 now_ns)
+static u64 paced_at(const struct synq_flight_clock *clock, struct synq_flight_pace pace,
+		    u64 now_ns)
 {
+	u32 each_ns = pace.interval_ns ?: pace.pace_ns;
 	u64 paced = READ_ONCE(clock->paced), since_ns = READ_ONCE(clock->paced_ns);
 	u64 ns = now_ns - min(since_ns, now_ns);
 
@@ -156,26 +157,28 @@ static u64 paced_at(const struct synq_flight_clock *clock, u32 each_ns, u64 now_
  * @clock: of their listener
  * @flight: handshakes of their class
  * @n: how many
- * @interval_ns: from one departure to the next while the queue is not empty; 0: not known
- * @pace_ns: the same of late, whether it is empty or not
+ * @pace: how fast they leave
  * @now_ns: monotonic clock, ns
  *
  * A little fewer than they are, since a server that is believed to be slower than it is
  * would not be asked for more; and half of them where its speed is not known.
  *
+ * Never more than there can be: of those who complete and are gone at once there may be any
+ * number, and they leave sooner than the server takes others.
+ *
  * Context: callers exclude each other
  */
 void synq_flight_clock_pace(struct synq_flight_clock *clock,
 			    const struct synq_flight *flight, u32 n,
-			    u32 interval_ns, u32 pace_ns, u64 now_ns)
+			    struct synq_flight_pace pace, u64 now_ns)
 {
-	u64 paced = paced_at(clock, interval_ns ?: pace_ns, now_ns);
+	u64 paced = paced_at(clock, pace, now_ns);
 
-	if (interval_ns)
+	if (pace.interval_ns)
 		paced += (u64)flight->ratio * n * 63 / 64;
-	else if (pace_ns)
+	else if (pace.pace_ns)
 		paced += (u64)flight->ratio * n / 2;
-	WRITE_ONCE(clock->paced, min(paced, PACED_MAX));
+	WRITE_ONCE(clock->paced, min(paced, (u64)SYNQ_FLIGHT_ONE * pace.most));
 	/* The time may be one of a moment ago: nothing leaves twice. */
 	WRITE_ONCE(clock->paced_ns, max(clock->paced_ns, now_ns));
 }
@@ -183,17 +186,16 @@ void synq_flight_clock_pace(struct synq_flight_clock *clock,
 /**
  * synq_flight_clock_paced() - how many would be queued if they came as they were let in
  * @clock: of a listener
- * @interval_ns: as for synq_flight_clock_pace()
- * @pace_ns: likewise
+ * @pace: how fast they leave
  * @now_ns: monotonic clock, ns; may be of a moment ago
  *
  * Context: any; what is read may be a little old
- * Return: connections, at most 2^30
+ * Return: connections
  */
 u32 synq_flight_clock_paced(const struct synq_flight_clock *clock,
-			    u32 interval_ns, u32 pace_ns, u64 now_ns)
+			    struct synq_flight_pace pace, u64 now_ns)
 {
-	return paced_at(clock, interval_ns ?: pace_ns, now_ns) / SYNQ_FLIGHT_ONE;
+	return paced_at(clock, pace, now_ns) / SYNQ_FLIGHT_ONE;
 }
 
 /**

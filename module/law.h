@@ -36,6 +36,18 @@ struct synq_flight_clock {
 };
 
 /**
+ * struct synq_flight_pace - how fast the connections of a listener leave
+ * @interval_ns: from one departure to the next while the queue is not empty; 0: not known
+ * @pace_ns: the same of late, whether it is empty or not
+ * @most: connections that may be queued or held at the same time
+ */
+struct synq_flight_pace {
+	u32 interval_ns;
+	u32 pace_ns;
+	u32 most;
+};
+
+/**
  * struct synq_flight_epoch - handshakes of one class, by when they began
  * @begun: how many did
  * @open: of those, have not completed; may be off by a few between neighbours, hence
@@ -66,9 +78,9 @@ u64 synq_flight_clock_end(const struct synq_flight_clock *clock);
 void synq_flight_clock_turn(struct synq_flight_clock *clock, u64 now_ns);
 void synq_flight_clock_pace(struct synq_flight_clock *clock,
 			    const struct synq_flight *flight, u32 n,
-			    u32 interval_ns, u32 pace_ns, u64 now_ns);
+			    struct synq_flight_pace pace, u64 now_ns);
 u32 synq_flight_clock_paced(const struct synq_flight_clock *clock,
-			    u32 interval_ns, u32 pace_ns, u64 now_ns);
+			    struct synq_flight_pace pace, u64 now_ns);
 
 void synq_flight_init(struct synq_flight *flight);
 void synq_flight_begin(struct synq_flight *flight, u32 n);

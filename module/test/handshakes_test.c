@@ -13,6 +13,12 @@
 #define CPUS	2
 #define CLASS	3
 
+static const struct synq_flight_pace pace = {
+	.interval_ns = MS,
+	.pace_ns = 2 * MS,
+	.most = 1000,
+};
+
 static struct synq_handshakes shakes;
 static struct synq_begun begun[CPUS];
 static u64 now;
@@ -36,7 +42,7 @@ static void pass(u64 ns)
 static void begin(unsigned int n, bool is_halfopen)
 {
 	while (n--)
-		synq_handshakes_begin(&shakes, CLASS, is_halfopen, MS, 2 * MS, now);
+		synq_handshakes_begin(&shakes, CLASS, is_halfopen, pace, now);
 }
 
 static void complete(unsigned int n, enum synq_final final, u64 age_ns)
@@ -52,7 +58,7 @@ static bool counts(void)
 	check(shakes.all_expected == 10 && shakes.expected[CLASS] == 10, "%u",
 	      shakes.all_expected);
 	check(shakes.halfopen.open[CLASS] == 10, "%u", shakes.halfopen.total);
-	check(synq_flight_clock_paced(&shakes.clock, MS, 2 * MS, now) == 9, "served at once");
+	check(synq_flight_clock_paced(&shakes.clock, pace, now) == 9, "served at once");
 	pass(20 * MS);
 	complete(4, SYNQ_FINAL_ACK, 20 * MS);
 	check(shakes.all_expected == 6 && shakes.halfopen.open[CLASS] == 6, "%u",
@@ -92,7 +98,7 @@ static bool forgets(void)
 {
 	begin_with(0);
 	begin(10, true);
-	synq_handshakes_begin(&shakes, CLASS + 1, true, MS, 2 * MS, now);
+	synq_handshakes_begin(&shakes, CLASS + 1, true, pace, now);
 	synq_handshakes_forget(&shakes, 1U << CLASS);
 	check(shakes.all_expected == 1 && !shakes.expected[CLASS], "%u",
 	      shakes.all_expected);
