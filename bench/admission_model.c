@@ -51,7 +51,7 @@ static struct synq_flight_pace pace_of(const struct model *m)
 	return (struct synq_flight_pace){
 		.interval_ns = m->drain.interval_ns,
 		.pace_ns = m->drain.pace_ns,
-		.most = m->backlog + 1,
+		.most = 2 * m->backlog + 3,
 	};
 }
 

@@ -329,7 +329,8 @@ static u32 pace_held(const struct synq_record *record, u64 now_ns)
  * @listener: configured, as it is for the socket
  * @now_ns: monotonic clock, ns
  *
- * While it has any is what the accept queue does not tell where a limit inside holds them back.
+ * Where a limit inside holds them back the accept queue says how fast they come in, but not how
+ * fast they would.
  *
  * Return: for synq_handshakes_begin()
  */
@@ -337,12 +338,15 @@ struct synq_flight_pace synq_admission_pace(const struct synq_record *record,
 					    const struct synq_listener *listener, u64 now_ns)
 {
 	const struct synq_drain *drain = &record->acceptq.drain;
+	u64 most = 2ULL * READ_ONCE(record->sk->sk_max_ack_backlog) + 3;
 
+	if (listener->inside)
+		most += synq_inside_limit(&record->inside, listener);
 	return (struct synq_flight_pace){
 		.interval_ns = waits_held(record, listener, now_ns) ?
 			       0 : READ_ONCE(drain->interval_ns),
 		.pace_ns = READ_ONCE(drain->pace_ns),
-		.most = min_t(u64, READ_ONCE(record->sk->sk_max_ack_backlog) + 1ULL, U32_MAX),
+		.most = min_t(u64, most, U32_MAX),
 	};
 }
 
@@ -364,7 +368,8 @@ static void add_pace(struct synq_law *law, const struct synq_record *record,
  * a handshake (Little's law): by the least one, clients from near and from far would be refused.
  *
  * As of the backlog, half of what is kept for a class is where connections are held.  Where
- * classes do not go before each other, those of all count.
+ * classes do not go before each other those of all count, and first come, first served, half of
+ * the reserves of those before is left to them.
  */
 static void limit_held(struct synq_law *law, const struct synq_record *record,
 		       const struct synq_conf *conf, const struct synq_listener *listener,
@@ -372,11 +377,14 @@ static void limit_held(struct synq_law *law, const struct synq_record *record,
 {
 	bool is_strict = listener->order == SYNQ_ORDER_STRICT;
 	u8 last = is_strict ? class->position : conf->n_positions - 1, p;
+	u32 reserves = limit_share(backlog, class->reserve_before, 100);
 	u64 limit;
 
 	if (class->slot == SYNQ_SLOT_LOCAL)
 		return;
 	limit = synq_law_limit(synq_hold_most(backlog), backlog);
+	if (listener->order == SYNQ_ORDER_FIFO)
+		limit -= min_t(u64, limit - 1, DIV_ROUND_UP(reserves, 2));
 	limit += synq_inside_room(record, conf, listener, class);
 	law->hold_limit = min_t(u64, limit, U32_MAX);
 	law->held_kept = DIV_ROUND_UP(law->kept, 2);

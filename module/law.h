@@ -39,7 +39,7 @@ struct synq_flight_clock {
  * struct synq_flight_pace - how fast the connections of a listener leave
  * @interval_ns: from one departure to the next while the queue is not empty; 0: not known
  * @pace_ns: the same of late, whether it is empty or not
- * @most: connections that may be queued or held at the same time
+ * @most: connections that may be queued, held and inside at the same time
  */
 struct synq_flight_pace {
 	u32 interval_ns;

@@ -14,7 +14,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 . "${BASH_SOURCE[0]%/*}/inside_lib.sh"
 need tc nft
-plan 14
+plan 17
 
 DELAY=400	# ms there and back
 
@@ -56,11 +56,12 @@ load_synq
 # --- a fast server, whose clients come some at a time: a few are held, for a moment ---
 WORKERS=4 SERVICE=5
 far 128 "inside 4" slot 100ms 100ms
-client "$TMP/light" -n 1000 -r 160 -s 10.3.0.1 -S 250 -w 20000 $V4 $PORT
+# Some have a cookie at first, cannot be held, and try again when it is not a good moment, either.
+client "$TMP/light" -n 1000 -r 160 -s 10.3.0.1 -S 250 -w 60000 $V4 $PORT
 # How fast it is is known then.
 must_come 20 counter_from bulk accepted 200
 refused=$(refused) held=$(counter bulk held)
-must_come 30 has "$TMP/light" ^done
+must_come 70 has "$TMP/light" ^done
 refused=$(($(refused) - refused))
 note "light load: $(more held "$held") held, $refused refused"
 check "light load: some have to wait" test "$(more held "$held")" -ge 20
@@ -136,6 +137,23 @@ note "a crowd: $(more hold_full "$hold_full") final ACKs dropped"
 within "a crowd: those who are let in can be held" "$(more hold_full "$hold_full")" 0 20
 must_come 60 has "$TMP/crowd" ^done
 is "a crowd: all are answered" "$(field "$TMP/crowd" answered)" 120
+stop "$loading" "$serving"
+
+# --- first come, first served: what is kept for the first class is kept where they are held ---
+far 128 "inside 6 order fifo"
+sq class set bulk max-wait none
+client "$TMP/load" -n 3000 -r 372 -s 10.3.0.1 -S 250 -w 5000 $V4 $PORT
+loading=$LAST
+must_come 20 counter_from bulk queue_refused 100
+hold_full=$(counter bulk hold_full)
+client "$TMP/gold" -n 40 -r 8 -c 8 -s 10.1.0.1 -S 250 -w 20000 $V4 $PORT
+must_come 30 has "$TMP/gold" ^done
+note "a reserve: $(counter gold held) held, $(refused) of the others refused," \
+	"$(more hold_full "$hold_full") final ACKs dropped"
+is "a reserve: nobody who has one is refused" \
+	"$(($(counter gold queue_refused) + $(counter gold wait_refused)))" 0
+is "a reserve: all are answered" "$(field "$TMP/gold" answered)" 40
+within "a reserve: the others leave it free" "$(more hold_full "$hold_full")" 0 20
 stop "$loading" "$serving"
 
 # --- what the first class leaves, 20 in a second, is what the others wait for ---
